@@ -1,0 +1,45 @@
+# Set-up is part of every target: on a machine with Python 3.11+ `make demo` and `make test` are all there is to it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DATA := examples/retail/data
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-interop style bench clean
+
+help: ## show this help
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+demo: $(STAMP) $(DATA) ## generate the retail example and recommend how to keep its views
+	@$(BIN)/advisor recommend examples/retail/workload.yaml
+
+test: $(STAMP) ## run the tests, once per engine, with one summary
+	@$(BIN)/python tests/run.py
+
+test-interop: $(STAMP) ## run the tests against Spark's own Delta connector (fetched with Maven)
+	@$(BIN)/python tests/run.py interop
+
+style: $(STAMP) ## ruff, ruff format and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## time commits and file pruning
+	$(BIN)/python benchmarks/commit.py
+	$(BIN)/python benchmarks/pruning.py
+
+clean: ## remove the environment, the example data and what tests leave behind
+	rm -rf $(VENV) $(DATA) target test-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=python3.11 …"; exit 1; }
+	@echo "creating the environment in $(VENV), once"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "this Python cannot make environments: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(DATA): | $(STAMP)
+	@$(BIN)/python examples/retail/generate.py

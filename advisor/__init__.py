@@ -1,0 +1,1 @@
+"""The planner, the Python API and the command line."""

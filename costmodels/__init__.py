@@ -1,0 +1,1 @@
+"""Numbers in, costs out: the Yao function and the analytic cost models."""

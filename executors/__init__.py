@@ -1,0 +1,1 @@
+"""How a view is kept: algorithms and strategies carried out on Spark."""

@@ -1,0 +1,1 @@
+"""What is known: the workload file, statistics, update and query history."""

@@ -1,0 +1,1 @@
+"""HTML cost reports from saved results."""

@@ -1,0 +1,1 @@
+"""Delta tables on a SparkSession: snapshots, change sets, commits, file pruning."""

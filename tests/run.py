@@ -1,0 +1,209 @@
+"""What `make test` calls: the tests in parts, each in its own process, and one summary at the end.
+
+    python tests/run.py                      unit, sail, spark, connect, cluster
+    python tests/run.py sail -k update       one part; what follows goes to pytest
+    python tests/run.py interop              against Spark's own Delta connector (`make test-interop`)
+
+A part whose needs this machine lacks is left out, by name. With --require-all, or CI=true in the environment, that
+is a failure, and so is a skipped test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from storage.engine import GET_SAIL, find_java  # noqa: E402
+
+PART_SECONDS = 1200
+PACKAGES = ("advisor", "costmodels", "executors", "profiles", "reports", "storage", "views")
+INTEROP = ROOT / "tests" / "interop"
+JARS = ROOT / "target" / "jars"
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something a machine may lack, and how to get it."""
+
+    name: str
+    present: Callable[[], bool]
+    how: str
+
+
+JAVA = Need("Java 17", lambda: find_java() is not None, "apt-get install openjdk-17-jre-headless")
+MAVEN = Need("Maven", lambda: shutil.which("mvn") is not None, "apt-get install maven")
+SAIL = Need("Sail", lambda: _importable("pysail"), GET_SAIL)
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    engine: str
+    paths: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+    by_default: bool = True
+
+
+PARTS = (
+    Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
+    Part("sail", "sail", ("tests",), ("-m", "engine"), (SAIL,)),
+    Part("spark", "spark", ("tests",), ("-m", "engine"), (JAVA,)),
+    Part("connect", "connect", ("tests",), ("-m", "engine"), (JAVA,)),
+    Part("cluster", "cluster", ("tests/cluster",), (), (JAVA,)),
+    Part("interop", "interop", ("tests/interop",), (), (JAVA, MAVEN), by_default=False),
+)
+
+
+@dataclass
+class Outcome:
+    """What one part's tests came to; `wrong` says why a part failed as a whole."""
+
+    part: Part
+    passed: int = 0
+    failed: int = 0
+    expected_failures: int = 0
+    skipped: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    wrong: str | None = None
+
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed + self.expected_failures + len(self.skipped)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--require-all", action="store_true", help="what is left out or skipped is a failure")
+    known, rest = parser.parse_known_args(arguments)
+    require_all = known.require_all or os.environ.get("CI", "").lower() in ("true", "1")
+    names = []
+    while rest and rest[0] in {part.name for part in PARTS}:
+        names.append(rest.pop(0))
+    chosen = [part for part in PARTS if (part.name in names if names else part.by_default)]
+
+    outcomes, left_out, undelivered = [], [], None
+    for part in chosen:
+        lacking = [need for need in part.needs if not need.present()]
+        if lacking:
+            left_out.append((part, lacking))
+        elif part.name == "interop" and (undelivered := fetch_connector()):
+            continue
+        else:
+            outcomes.append(run(part, rest))
+    return summarise(outcomes, left_out, undelivered, require_all, selected=bool(rest))
+
+
+def run(part: Part, extra: list[str]) -> Outcome:
+    print(f"== {part.name}", flush=True)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "junit.xml")
+        paths = () if any(Path(argument.split("::")[0]).exists() for argument in extra) else part.paths
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *part.options, *extra, *paths]
+        environment = {**os.environ, "ADVISOR_TEST_ENGINE": part.engine}
+        try:
+            code = subprocess.run(command, cwd=ROOT, env=environment, timeout=PART_SECONDS, check=False).returncode
+        except subprocess.TimeoutExpired:
+            code = None
+        outcome = read_report(part, report) if report.exists() else Outcome(part)
+    outcome.seconds = time.monotonic() - started
+    if code is None:
+        outcome.wrong = f"stopped after {PART_SECONDS} s"
+    elif code == 5 or (code == 0 and outcome.ran == 0):
+        outcome.wrong = None if extra else "no test ran"
+    elif code != 0 and outcome.failed == 0:
+        outcome.wrong = f"pytest ended with code {code}"
+    return outcome
+
+
+def read_report(part: Part, report: Path) -> Outcome:
+    outcome = Outcome(part)
+    for case in ElementTree.parse(report).iter("testcase"):
+        skip = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.failed += 1
+        elif skip is None:
+            outcome.passed += 1
+        elif skip.get("type") == "pytest.xfail":
+            outcome.expected_failures += 1
+        else:
+            outcome.skipped.append(f"{case.get('classname')}::{case.get('name')}: {skip.get('message')}")
+    return outcome
+
+
+def fetch_connector() -> str | None:
+    """Delta's Spark connector from Maven Central into target/jars; the reason when it cannot be had."""
+    pom, stamp = INTEROP / "pom.xml", JARS / ".fetched"
+    if stamp.exists() and stamp.stat().st_mtime >= pom.stat().st_mtime:
+        return None
+    print("== interop: fetching Delta's Spark connector with Maven", flush=True)
+    shutil.rmtree(JARS, ignore_errors=True)
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
+    try:
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return "Maven did not finish in 600 s"
+    if answer.returncode != 0:
+        lines = [line for line in (answer.stdout + answer.stderr).splitlines() if "ERROR" in line]
+        return lines[0] if lines else f"Maven ended with code {answer.returncode}"
+    stamp.touch()
+    return None
+
+
+def summarise(
+    outcomes: list[Outcome],
+    left_out: list[tuple[Part, list[Need]]],
+    undelivered: str | None,
+    require_all: bool,
+    selected: bool,
+) -> int:
+    print("\n== summary")
+    for outcome in outcomes:
+        counts = [f"{outcome.passed} passed", f"{outcome.failed} failed"]
+        counts += [f"{len(outcome.skipped)} skipped"] if outcome.skipped else []
+        counts += [f"{outcome.expected_failures} expected failures"] if outcome.expected_failures else []
+        wrong = f"  FAILED: {outcome.wrong}" if outcome.wrong else ""
+        print(f"{outcome.part.name:8} {outcome.seconds:6.0f} s  {', '.join(counts)}{wrong}")
+    for part, lacking in left_out:
+        how = "; ".join(f"needs {need.name}: {need.how}" for need in lacking)
+        print(f"{part.name:8} LEFT OUT  {how}")
+    if undelivered:
+        print(f"interop  !!!!!!!! NOT RUN: Maven did not deliver Delta's Spark connector: {undelivered}")
+    for outcome in outcomes:
+        for skip in outcome.skipped:
+            print(f"skipped on {outcome.part.name}: {skip}")
+
+    passed = sum(outcome.passed for outcome in outcomes)
+    skipped = sum(len(outcome.skipped) for outcome in outcomes)
+    failed = sum(outcome.failed or bool(outcome.wrong) for outcome in outcomes)
+    nothing = passed + failed == 0 and not left_out and not undelivered
+    missing = require_all and (bool(left_out) or skipped > 0)
+    if missing:
+        print("everything was required, and not everything ran")
+    if nothing and selected:
+        print("no test was selected")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or missing or nothing else 0
+
+
+def _importable(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
