@@ -1,0 +1,535 @@
+"""A Delta table's transaction log, read and committed through `deltalake`; no Spark here.
+
+`DeltaLog` is a handle on a table: its versions, its history and the one place that commits.
+`Snapshot` is one version of it: schema, active files and their statistics, deletion vectors.
+
+delta-rs accepts several commits that a Delta reader would misread, so this module checks what it does
+not: features are allowed by name, a removed file must be active and without deletion vector, and after
+each commit the active files must be those before, plus the added, minus the removed ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction, Transaction, create_table_with_add_actions
+
+from views.errors import ConflictError, ExecutionError, TableError
+
+CHANGES_FOLDER = "_changes"
+"""Where change files live inside a table; vacuum leaves folders that start with `_` alone."""
+
+READABLE_FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "vacuumProtocolCheck"})
+"""Reader features that `Snapshot` and `storage.reading` understand; any other is refused by name."""
+
+WRITABLE_FEATURES = frozenset(
+    {"appendOnly", "changeDataFeed", "deletionVectors", "invariants", "timestampNtz", "vacuumProtocolCheck"}
+)
+"""Writer features under which a raw commit is legal; each has its own condition in `_check_writable`."""
+
+_LEGACY_WRITER_FEATURES = {
+    2: ("appendOnly", "invariants"),
+    3: ("checkConstraints",),
+    4: ("changeDataFeed", "generatedColumns"),
+    5: ("columnMapping",),
+    6: ("identityColumns",),
+}
+_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps that a text column was declared CHAR or VARCHAR."""
+_CONSUMED = "advisor.consumed."
+_CHECKPOINT_EVERY = 10
+"""A commit replays the log since its last checkpoint: 0.4 ms per entry, so that 100 of them cost more than the rest."""
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A Parquet file as it is read: its path, partition values as the log writes them, rows deleted from it.
+
+    `deleted` holds the row numbers that a deletion vector hides; the same path with another vector
+    is another file.
+    """
+
+    path: str
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+    deleted: tuple[int, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, tuple[int, ...]]:
+        return (self.path, self.deleted)
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A Parquet file that was written into the table's folder and waits for its commit."""
+
+    path: str
+    size: int
+    statistics: Mapping[str, Any]
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+    def action(self, data_change: bool = True) -> AddAction:
+        stats = json.dumps(self.statistics, allow_nan=False)
+        return AddAction(self.path, self.size, dict(self.partition), _now_ms(), data_change, stats)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One entry of the log as its JSON file says it, paths decoded."""
+
+    version: int
+    info: Mapping[str, Any]
+    adds: tuple[Mapping[str, Any], ...] = ()
+    removes: tuple[Mapping[str, Any], ...] = ()
+    change_data: tuple[Mapping[str, Any], ...] = ()
+    changes_schema: bool = False
+
+    @property
+    def timestamp(self) -> int:
+        return int(self.info.get("timestamp", 0))
+
+    @property
+    def operation(self) -> str:
+        return str(self.info.get("operation", ""))
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        return self.info.get("operationMetrics") or {}
+
+    @property
+    def change_files(self) -> tuple[str, ...] | None:
+        """The net change kept beside this commit by our own update path, if it came through it."""
+        note = self.advisor_note
+        return tuple(note["change_files"]) if "change_files" in note else None
+
+    @property
+    def advisor_note(self) -> Mapping[str, Any]:
+        """What our own commits say about themselves, empty for the commits of others."""
+        note = self.info.get("advisor")
+        return json.loads(note) if isinstance(note, str) else {}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One version of a table: what a reader needs to know, without a row read."""
+
+    root: Path
+    version: int
+    table_id: str
+    fields: tuple[Mapping[str, Any], ...]
+    partition_columns: tuple[str, ...]
+    configuration: Mapping[str, str]
+    features: frozenset[str]
+    statistics: pa.Table
+    """One row per active file: `path`, `size_bytes`, `num_records`, `partition.*`, `min.*`, `max.*`, `null_count.*`."""
+    vectors: Mapping[str, tuple[int, ...]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f["name"] for f in self.fields)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(self.statistics["path"].to_pylist())
+
+    @cached_property
+    def active(self) -> frozenset[str]:
+        return frozenset(self.paths)
+
+    def files(self, mask: np.ndarray[Any, Any] | None = None) -> list[DataFile]:
+        """The active files, or those of a pruning mask, in the log's order."""
+        table = self.statistics if mask is None else self.statistics.filter(pa.array(mask))
+        values = {c: table[f"partition.{c}"].cast(pa.string()).to_pylist() for c in self.partition_columns}
+        return [
+            DataFile(path, {c: values[c][i] for c in self.partition_columns}, self.vectors.get(path, ()))
+            for i, path in enumerate(table["path"].to_pylist())
+        ]
+
+    @property
+    def num_files(self) -> int:
+        return int(self.statistics.num_rows)
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(self.statistics["size_bytes"].to_pylist())
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows by the log, deletion vectors taken off; None when a file has no count."""
+        counts = self.statistics["num_records"].to_pylist()
+        if None in counts:
+            return None
+        return int(sum(counts)) - sum(len(rows) for rows in self.vectors.values())
+
+
+def is_delta(path: str | Path) -> bool:
+    """Whether the folder has a Delta log."""
+    return (Path(path) / "_delta_log").is_dir()
+
+
+def open_log(path: str | Path) -> DeltaLog:
+    """Open the Delta table in a folder, at its newest version."""
+    return DeltaLog(path)
+
+
+class DeltaLog:
+    """A handle on one Delta table: `version` moves with `refresh()` and with our own commits."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.root = local_folder(path)
+        if not self.root.is_dir():
+            raise TableError(f"{path}: no such folder", "check the table's path")
+        self._table = self._load(None)
+        self._snapshots: dict[int, Snapshot] = {}
+
+    def __repr__(self) -> str:
+        return f"DeltaLog({str(self.root)!r}, version={self.version})"
+
+    @property
+    def version(self) -> int:
+        return self._table.version()
+
+    @property
+    def table_id(self) -> str:
+        return str(self._table.metadata().id)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema(self._table.schema().to_arrow())
+
+    @property
+    def num_rows(self) -> int | None:
+        return self.snapshot().num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        return self.snapshot().num_bytes
+
+    @property
+    def num_files(self) -> int:
+        return self.snapshot().num_files
+
+    def refresh(self) -> int:
+        """Move to the newest version and return it."""
+        try:
+            self._table.update_incremental()
+        except (DeltaError, OSError) as error:
+            raise self._unreadable(error) from error
+        return self.version
+
+    def history(self, limit: int | None = None) -> list[Commit]:
+        """The commits that the log still holds, newest first."""
+        try:
+            entries = self._table.history(limit)
+        except (DeltaError, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        return [Commit(int(e.get("version", -1)), e) for e in entries]
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """The table as of a version (the handle's own if none is named)."""
+        wanted = self.version if version is None else version
+        if wanted not in self._snapshots:
+            table = self._table if wanted == self.version else self._load(wanted)
+            if len(self._snapshots) >= 4:
+                self._snapshots.pop(min(self._snapshots))
+            self._snapshots[wanted] = self._describe(table)
+        return self._snapshots[wanted]
+
+    def commits(self, after: int, upto: int) -> list[Commit] | None:
+        """What the log says happened in (after, upto], or None when some of it was cleaned away."""
+        found = []
+        for version in range(after + 1, upto + 1):
+            try:
+                text = (self.root / "_delta_log" / f"{version:020}.json").read_text()
+            except FileNotFoundError:
+                return None
+            found.append(_parse_commit(version, text))
+        return found
+
+    def consumed(self, table_id: str) -> int | None:
+        """The version of a base table that this table's rows include, as its own commits say."""
+        return self._table.transaction_version(_CONSUMED + table_id)
+
+    def commit(
+        self,
+        adds: Sequence[NewFile] = (),
+        removes: Iterable[str] = (),
+        *,
+        consumed: Mapping[str, int] | None = None,
+        note: Mapping[str, Any] | None = None,
+        exclusive: str | None = None,
+        data_change: bool = True,
+    ) -> int:
+        """Commit added and removed files as one version and return it.
+
+        `consumed` names, per base table id, the version that the rows now include. `exclusive` makes two
+        racing commits that carry the same name refuse each other, even when both only append.
+        Raises `ConflictError` when another commit came first; nothing is committed then.
+        """
+        before = self.snapshot()
+        removed = self._check_writable(before, list(removes))
+        self._check_not_null(before, adds)
+        transactions = [Transaction(_CONSUMED + i, v) for i, v in sorted((consumed or {}).items())]
+        if exclusive is not None:
+            transactions.append(Transaction(f"advisor.{exclusive}", before.version + 1))
+        partitions = {f.path: dict(f.partition) for f in before.files()} if before.partition_columns else {}
+        actions: list[AddAction | RemoveAction] = [new.action(data_change) for new in adds]
+        actions += [
+            RemoveAction(p, data_change, _now_ms(), None, partitions.get(p) if partitions else None) for p in removed
+        ]
+        properties = CommitProperties(
+            custom_metadata={"advisor": json.dumps(note, sort_keys=True)} if note else None,
+            max_commit_retries=0 if removed or exclusive else 15,
+            app_transactions=transactions or None,
+        )
+        try:
+            self._table.create_write_transaction(
+                actions,
+                "append",
+                self._table.schema(),
+                list(before.partition_columns),
+                commit_properties=properties,
+                post_commithook_properties=_NO_HOOKS,
+            )
+            self._table.update_incremental()
+            if self.version % _CHECKPOINT_EVERY == 0:
+                self._table.create_checkpoint()
+        except CommitFailedError as error:
+            raise ConflictError(f"{self.root}: another commit came first ({_first_line(error)})") from error
+        except (DeltaError, OSError) as error:
+            raise ExecutionError(
+                f"{self.root}: the commit failed ({_first_line(error)})", "is the folder writable?"
+            ) from error
+        self._check_committed(before, {new.path for new in adds}, set(removed))
+        return self.version
+
+    def vacuum(self, keep_versions: Iterable[int], retention_hours: float) -> list[str]:
+        """Delete files that neither the newest nor a kept version uses and that are old enough."""
+        keep = sorted({*keep_versions, self.version})
+        try:
+            return self._table.vacuum(
+                retention_hours=int(retention_hours),
+                dry_run=False,
+                enforce_retention_duration=False,
+                keep_versions=keep,
+                full=True,
+            )
+        except (DeltaError, OSError) as error:
+            raise ExecutionError(f"{self.root}: vacuum failed ({_first_line(error)})") from error
+        finally:
+            self.refresh()
+
+    def add_columns(self, fields: Sequence[Any]) -> None:
+        """Add nullable columns to the table's schema; a new column in a commit's schema would be dropped."""
+        self._check_writable(self.snapshot(), [])
+        self._table.alter.add_columns(list(fields))
+        self.refresh()
+
+    def _load(self, version: int | None) -> DeltaTable:
+        try:
+            return DeltaTable(str(self.root), version=version)
+        except TableNotFoundError as error:
+            raise TableError(f"{self.root}: not a Delta table", "it has no readable _delta_log") from error
+        except (DeltaError, OSError, ValueError) as error:
+            if version is not None:
+                raise TableError(
+                    f"{self.root}: version {version} cannot be read any more ({_first_line(error)})",
+                    "its history was cleaned away (HISTORY_GONE); rebuild from the current version",
+                ) from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> TableError:
+        return TableError(
+            f"{self.root}: the Delta log cannot be read ({_first_line(error)})",
+            "restore _delta_log from a backup or recreate the table",
+        )
+
+    def _describe(self, table: DeltaTable) -> Snapshot:
+        protocol, metadata = table.protocol(), table.metadata()
+        features = frozenset(protocol.reader_features or ()) | frozenset(protocol.writer_features or ())
+        for level, names in _LEGACY_WRITER_FEATURES.items():
+            if level <= protocol.min_writer_version < 7:
+                features |= frozenset(names)
+        readable = frozenset(protocol.reader_features or ())
+        unknown = sorted(readable - READABLE_FEATURES)
+        if unknown:
+            raise TableError(
+                f"{self.root}: table feature {', '.join(unknown)} is not supported",
+                "drop the feature or copy the table",
+            )
+        fields = tuple(json.loads(table.schema().to_json())["fields"])
+        for f in fields:
+            if re.search(r"\bchar\(", f["metadata"].get(_CHAR_TYPE, "")):
+                raise TableError(
+                    f"{self.root}: column {f['name']} has type {f['metadata'][_CHAR_TYPE]}, which is not supported",
+                    "readers pad it with spaces, the files do not; make it STRING",
+                )
+        try:
+            files = pa.table(table.get_add_actions(flatten=True))
+            vectors = self._vectors(table) if "deletionVectors" in readable else {}
+        except (DeltaError, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        if pc.any(pc.match_substring_regex(files["path"], r"^(/|[a-z][a-z0-9+.-]*:/)")).as_py():
+            raise TableError(
+                f"{self.root}: is a shallow clone, whose files lie in another table", "clone it deep or read the other"
+            )
+        files = files.set_column(0, "path", pa.array([unquote(p) for p in files["path"].to_pylist()], pa.string()))
+        return Snapshot(
+            root=self.root,
+            version=table.version(),
+            table_id=str(metadata.id),
+            fields=fields,
+            partition_columns=tuple(metadata.partition_columns),
+            configuration=dict(metadata.configuration),
+            features=features,
+            statistics=files,
+            vectors=vectors,
+        )
+
+    def _vectors(self, table: DeltaTable) -> dict[str, tuple[int, ...]]:
+        found = {}
+        for batch in table.deletion_vectors():
+            batch = pa.record_batch(batch)
+            for uri, keep in zip(batch["filepath"].to_pylist(), batch["selection_vector"], strict=True):
+                mask = np.asarray(keep.values)
+                path = Path(unquote(urlsplit(uri).path)).relative_to(self.root).as_posix()
+                found[path] = tuple(np.flatnonzero(~mask).tolist())
+        return found
+
+    def _check_writable(self, before: Snapshot, removes: list[str]) -> list[str]:
+        refused = sorted(before.features - WRITABLE_FEATURES)
+        declared = {
+            "checkConstraints": any(k.startswith("delta.constraints.") for k in before.configuration),
+            "generatedColumns": any("delta.generationExpression" in f["metadata"] for f in before.fields),
+            "identityColumns": any(k.startswith("delta.identity") for f in before.fields for k in f["metadata"]),
+            "columnMapping": before.configuration.get("delta.columnMapping.mode", "none") != "none",
+        }
+        refused = [name for name in refused if declared.get(name, True)]
+        if any("delta.invariants" in f["metadata"] for f in before.fields):
+            refused.append("invariants")
+        refused += [f["metadata"][_CHAR_TYPE] for f in before.fields if _CHAR_TYPE in f["metadata"]]
+        if removes and before.configuration.get("delta.appendOnly") == "true":
+            refused.append("appendOnly")
+        if removes and before.configuration.get("delta.enableChangeDataFeed") == "true":
+            refused.append("changeDataFeed")
+        if refused:
+            raise TableError(
+                f"{self.root}: cannot be written because of table feature {', '.join(sorted(set(refused)))}",
+                "write it with Spark's own Delta connector; the advisor reads the change from the log",
+            )
+        for path in removes:
+            if path not in before.active:
+                raise ConflictError(f"{self.root}: file {path} is no longer part of the table")
+            if path in before.vectors:
+                raise TableError(
+                    f"{self.root}: file {path} has a deletion vector and cannot be rewritten",
+                    "purge it first: REORG TABLE … APPLY (PURGE)",
+                )
+        return removes
+
+    def _check_not_null(self, before: Snapshot, adds: Sequence[NewFile]) -> None:
+        """Nobody checks NOT NULL after us; where a file's statistics do not tell, it counts as broken."""
+        for name in (f["name"] for f in before.fields if not f["nullable"]):
+            for new in adds:
+                nulls = new.partition[name] is None if name in new.partition else new.statistics["nullCount"].get(name)
+                if nulls is None or nulls > 0:
+                    raise TableError(f"{self.root}: column {name} is NOT NULL and would get a NULL", "give it a value")
+
+    def _check_committed(self, before: Snapshot, added: set[str], removed: set[str]) -> None:
+        after = self.snapshot()
+        alone = after.version == before.version + 1
+        right = added <= after.active and not (removed & after.active)
+        if not right or (alone and after.active != (before.active | added) - removed):
+            raise ExecutionError(
+                f"{self.root}: version {after.version} does not hold the files that were committed",
+                "restore the version before and report this",
+            )
+
+
+def create_log(
+    path: str | Path,
+    schema: pa.Schema,
+    adds: Sequence[NewFile] = (),
+    *,
+    partition_by: Sequence[str] = (),
+    note: Mapping[str, Any] | None = None,
+) -> DeltaLog:
+    """Create a Delta table in a folder, with the files that already lie there, in one commit."""
+    root = local_folder(path)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        create_table_with_add_actions(
+            str(root),
+            Schema.from_arrow(schema),
+            [new.action() for new in adds],
+            mode="error",
+            partition_by=list(partition_by),
+            commit_properties=CommitProperties(
+                custom_metadata={"advisor": json.dumps(note, sort_keys=True)} if note else None
+            ),
+        )
+    except (DeltaError, OSError, ValueError) as error:
+        if is_delta(root):
+            raise ConflictError(f"{root}: there is a Delta table already") from error
+        raise ExecutionError(
+            f"{root}: the table cannot be created ({_first_line(error)})", "is the folder writable?"
+        ) from error
+    return DeltaLog(root)
+
+
+def local_folder(path: str | Path) -> Path:
+    """The absolute folder of a path or `file:` URI.
+
+    >>> local_folder("file:///data/orders").as_posix()
+    '/data/orders'
+    """
+    text = str(path)
+    if "://" in text or text.startswith("file:"):
+        parts = urlsplit(text)
+        if parts.scheme != "file":
+            raise TableError(f"{text}: only local and mounted folders are supported", "mount the store as a folder")
+        text = unquote(parts.path)
+    return Path(text).absolute()
+
+
+def _parse_commit(version: int, text: str) -> Commit:
+    info: Mapping[str, Any] = {}
+    found: dict[str, list[Mapping[str, Any]]] = {"add": [], "remove": [], "cdc": []}
+    changes_schema = False
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise TableError(f"version {version} of the Delta log is corrupt ({error})", "restore it") from error
+        for kind, action in entry.items():
+            if kind in found:
+                found[kind].append({**action, "path": unquote(action["path"])})
+            elif kind == "commitInfo":
+                info = action
+            elif kind == "metaData":
+                changes_schema = True
+    return Commit(version, info, tuple(found["add"]), tuple(found["remove"]), tuple(found["cdc"]), changes_schema)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0][:300] if text else type(error).__name__

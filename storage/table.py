@@ -1,0 +1,240 @@
+"""A Delta table on a SparkSession: snapshots, change sets, creation from what people have, upkeep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.changes import changes
+from storage.log import CHANGES_FOLDER, DeltaLog, NewFile, create_log, is_delta, local_folder
+from storage.reading import read_files, read_snapshot
+from storage.writing import describe_file, storable, write_rows
+from views.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+    Rows: TypeAlias = DataFrame | pa.Table | pd.DataFrame
+
+
+class Table:
+    """One Delta table: `log` knows its versions, `snapshot` and `changes` read them on Spark."""
+
+    def __init__(
+        self, spark: SparkSession, path: str | Path, *, name: str | None = None, key: Sequence[str] = ()
+    ) -> None:
+        self.spark = spark
+        self.log = DeltaLog(path)
+        self.name = name or self.log.root.name
+        self.key = tuple(key)
+        unknown = [c for c in self.key if c not in self.columns]
+        if unknown:
+            raise TableError(
+                f"{self.name}: key column {unknown[0]} does not exist", f"columns: {', '.join(self.columns)}"
+            )
+        self._frames: dict[int, DataFrame] = {}
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, version={self.version})"
+
+    @property
+    def root(self) -> Path:
+        return self.log.root
+
+    @property
+    def version(self) -> int:
+        return self.log.version
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.log.snapshot().columns
+
+    def snapshot(self, version: int | None = None) -> DataFrame:
+        """The rows of a version (the newest known if none is named)."""
+        found = self.log.snapshot(version)
+        if found.version not in self._frames:
+            if len(self._frames) >= 4:
+                self._frames.pop(min(self._frames))
+            self._frames[found.version] = read_snapshot(self.spark, found)
+        return self._frames[found.version]
+
+    def rows(self, mask: np.ndarray[Any, Any] | None = None, *, with_file: bool = False) -> DataFrame:
+        """The newest known rows in the files of a pruning mask, on request with the file of each."""
+        now = self.log.snapshot()
+        files = now.files(mask)
+        return read_files(self.spark, self.root, now.fields, now.partition_columns, files, with_file=with_file)
+
+    def changes(self, after: int, upto: int | None = None) -> DataFrame:
+        """The net change set from version `after` to `upto` (the newest known if none is named)."""
+        return changes(self.spark, self.log, after, self.version if upto is None else upto)
+
+    def commit(
+        self,
+        adds: Sequence[NewFile] = (),
+        removes: Sequence[str] = (),
+        *,
+        consumed: Mapping[str, int] | None = None,
+        change_files: Sequence[str] | None = None,
+    ) -> int:
+        """Commit files that were written into the table's folder; see `DeltaLog.commit`."""
+        note = None if change_files is None else {"change_files": list(change_files)}
+        return self.log.commit(adds, removes, consumed=consumed, note=note)
+
+    def compact(self, target_bytes: int = 128 * 1024 * 1024) -> int:
+        """Merge files smaller than half the target into fewer; rows do not change. Returns files merged."""
+        now = self.log.snapshot()
+        small = (now.statistics["size_bytes"].to_numpy() < target_bytes // 2) & ~np.isin(now.paths, list(now.vectors))
+        groups: dict[tuple[tuple[str, str | None], ...], list[Any]] = {}
+        for f in now.files(small):
+            groups.setdefault(tuple(f.partition.items()), []).append(f)
+        sizes = dict(zip(now.paths, now.statistics["size_bytes"].to_pylist(), strict=True))
+        counts = dict(zip(now.paths, now.statistics["num_records"].to_pylist(), strict=True))
+        adds: list[NewFile] = []
+        removes: list[str] = []
+        for files in groups.values():
+            if len(files) < 2:
+                continue
+            rows = read_files(self.spark, self.root, now.fields, now.partition_columns, files)
+            count = max(1, round(sum(sizes[f.path] for f in files) / target_bytes))
+            known = [counts[f.path] for f in files]
+            expected = None if None in known else sum(known)
+            adds += write_rows(rows.coalesce(count), self.root, now.partition_columns, expected_rows=expected)
+            removes += [f.path for f in files]
+        if removes:
+            self.log.commit(adds, removes, data_change=False)
+        return len(removes)
+
+    def vacuum(self, needed_by: Sequence[DeltaLog] = (), retention_hours: float = 168) -> list[str]:
+        """Delete files older than the retention that no version still needs.
+
+        `needed_by` are the logs of stored views: the version of this table that each has consumed is kept whole,
+        and so is the change since then.
+        """
+        consumed = [v for v in (log.consumed(self.log.table_id) for log in needed_by) if v is not None]
+        gone = self.log.vacuum(consumed, retention_hours)
+        oldest = min(consumed, default=self.version)
+        commits = self.log.commits(oldest, self.version) or []
+        named = {path for c in commits for path in c.change_files or ()}
+        limit = time.time() - retention_hours * 3600
+        for path in sorted((self.root / CHANGES_FOLDER).rglob("*.parquet")):
+            relative = path.relative_to(self.root).as_posix()
+            if relative not in named and path.stat().st_mtime <= limit:
+                path.unlink()
+                gone.append(relative)
+        return gone
+
+
+def create_table(
+    spark: SparkSession,
+    path: str | Path,
+    rows: Rows,
+    *,
+    name: str | None = None,
+    key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+) -> Table:
+    """Create a Delta table from an Arrow table, a pandas or a Spark DataFrame, in one commit."""
+    root = local_folder(path)
+    if is_delta(root):
+        raise TableError(f"{root}: there is a Delta table already", "choose another folder")
+    whole: DataFrame | pa.Table
+    if is_frame(rows):
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        whole, schema = rows, to_arrow_schema(rows.schema)
+    else:
+        whole = storable(as_arrow(rows))
+        schema = whole.schema
+    root.mkdir(parents=True, exist_ok=True)
+    adds = write_rows(whole, root, partition_by)
+    create_log(root, _nullable(storable(schema.empty_table()).schema), adds, partition_by=partition_by)
+    return Table(spark, root, name=name, key=key)
+
+
+def convert_parquet(path: str | Path) -> DeltaLog:
+    """Turn a Parquet folder into a Delta table in place: only `_delta_log` is added, no file is touched.
+
+    Folders named `column=value` become partition values.
+    """
+    root = local_folder(path)
+    found = sorted(p for p in root.rglob("*.parquet") if not any(_hidden(part) for part in p.relative_to(root).parts))
+    if not found:
+        raise TableError(f"{root}: no Parquet files here", "check the table's path")
+    files, schemas = [], []
+    for p in found:
+        partition = dict(_partition_of(part) for part in p.relative_to(root).parts[:-1] if "=" in part)
+        files.append(describe_file(root, p.relative_to(root).as_posix(), partition))
+        schemas.append(pq.read_schema(p))
+    names = list(files[0].partition)
+    if any(list(f.partition) != names for f in files):
+        raise TableError(f"{root}: the folders disagree about the partition columns", "use one layout throughout")
+    try:
+        stored = pa.unify_schemas([storable(s.empty_table()).schema for s in schemas])
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TableError(f"{root}: the files disagree about a column ({error})", "rewrite the older files") from error
+    fields = [
+        *stored,
+        *(pa.field(n, _text_type([f.partition[n] for f in files])) for n in names if n not in stored.names),
+    ]
+    return create_log(root, _nullable(pa.schema(fields)), files, partition_by=names)
+
+
+def import_file(spark: SparkSession, source: str | Path, path: str | Path, *, name: str | None = None) -> Table:
+    """Import a CSV (with header) or JSON-lines file or folder into a new Delta table."""
+    kind = Path(source).suffix.lower() or next((p.suffix.lower() for p in Path(source).glob("*.*")), "")
+    if not Path(source).exists():
+        raise TableError(f"{source}: no such file", "check the table's path")
+    match kind:
+        case ".csv":
+            rows = spark.read.option("header", True).option("inferSchema", True).csv(str(source))
+        case ".json" | ".jsonl" | ".ndjson":
+            rows = spark.read.json(str(source))
+        case _:
+            raise TableError(f"{source}: neither CSV nor JSON", "name the file .csv, .json or .jsonl")
+    return create_table(spark, path, rows, name=name)
+
+
+def as_arrow(rows: Rows) -> pa.Table:
+    """Any kind of rows as one Arrow table on the driver."""
+    if isinstance(rows, pa.Table):
+        return rows
+    return rows.toArrow() if is_frame(rows) else pa.Table.from_pandas(rows, preserve_index=False)
+
+
+def is_frame(rows: Any) -> TypeGuard[DataFrame]:
+    """Whether rows are a Spark DataFrame of either kind, Classic or Connect."""
+    return hasattr(rows, "toArrow")
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([f.with_nullable(True).remove_metadata() for f in schema])
+
+
+def _hidden(part: str) -> bool:
+    return part.startswith(("_", ".")) and "=" not in part
+
+
+def _partition_of(part: str) -> tuple[str, str | None]:
+    from urllib.parse import unquote
+
+    name, value = part.split("=", 1)
+    return unquote(name), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def _text_type(values: Sequence[str | None]) -> pa.DataType:
+    """The narrowest of BIGINT, DATE and STRING that holds every value as it is written."""
+    array = pa.array(values, pa.string())
+    for kind in (pa.int64(), pa.date32()):
+        try:
+            if array.cast(kind).cast(pa.string()).equals(array):
+                return kind
+        except pa.ArrowInvalid:
+            continue
+    return pa.string()
