@@ -1,0 +1,183 @@
+"""The net change of a table between two versions, exact for any Delta table.
+
+A change set is a DataFrame with the table's columns and `__count` (BIGINT, signed): one row per distinct tuple,
+no zeros. It is summed from what the log offers per commit, the cheapest first:
+
+1. the change file that our own update path kept beside the commit (H87's AD file);
+2. the change data feed's files, where the table has a feed;
+3. the rows of the files added minus the rows of the files removed.
+
+A commit that says it changes no data (a compaction) contributes nothing. Where the log is cleaned away, a
+deletion vector moved, a file of an intermediate version is gone or the table was laid out anew (other
+partition columns, a type that changed and changed back), the whole difference between the two versions is
+taken instead: it needs only what the two versions themselves hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from storage.log import Commit, DataFile, DeltaLog, Snapshot
+from storage.reading import empty, physical_name, quoted, read_files, struct_type
+from views.errors import TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COUNT = "__count"
+"""The signed multiplicity of a row in a change set: Blakeley's counter, Gupta's derivation count."""
+
+
+def net(rows: DataFrame) -> DataFrame:
+    """Sum a change set by row, NULL-safe; rows whose counts cancel disappear."""
+    from pyspark.sql import functions as F
+
+    columns = [F.col(quoted(c)) for c in rows.columns if c != COUNT]
+    total = rows.groupBy(*columns).agg(F.sum(COUNT).alias(COUNT))
+    return total.where(F.col(COUNT) != 0)
+
+
+def counted(rows: DataFrame, count: int) -> DataFrame:
+    """Rows with a constant count."""
+    from pyspark.sql import functions as F
+
+    return rows.withColumn(COUNT, F.lit(count).cast("bigint"))
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Bag union by name; the caller gives at least one frame."""
+    first, *rest = frames
+    for frame in rest:
+        first = first.unionByName(frame)
+    return first
+
+
+def changes(spark: SparkSession, log: DeltaLog, after: int, upto: int) -> DataFrame:
+    """The net change of the table from version `after` to version `upto`."""
+    if not 0 <= after <= upto <= log.version:
+        raise TableError(f"{log.root}: no change from version {after} to {upto}", f"versions are 0 to {log.version}")
+    new = log.snapshot(upto)
+    if after == upto:
+        return counted(empty(spark, struct_type(new.fields)), 1)
+    commits = log.commits(after, upto)
+    if commits is None or any(c.changes_schema for c in commits):
+        _check_schema(log.snapshot(after), new)
+    pieces = _pieces(commits, new) if commits is not None and _alike(log, after, commits, new) else None
+    if pieces is None or not all((log.root / path).is_file() for path in pieces.paths()):
+        return net(union(_difference(spark, log.snapshot(after), new)))
+    frames = (
+        _read_kept(spark, new, pieces.kept) + _read_feed(spark, new, pieces.feed) + _read_signed(spark, new, pieces)
+    )
+    if not frames:
+        return counted(empty(spark, struct_type(new.fields)), 1)
+    if upto == after + 1 and pieces.kept:
+        return frames[0]  # one commit's change file is net as it was written
+    return net(union(frames))
+
+
+@dataclass
+class _Pieces:
+    """Where the change of some commits can be read, without reading it."""
+
+    kept: list[str] = field(default_factory=list)
+    feed: list[DataFile] = field(default_factory=list)
+    files: dict[str, DataFile] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def paths(self) -> list[str]:
+        return [*self.kept, *(f.path for f in self.feed), *(path for path, n in self.counts.items() if n)]
+
+
+def _pieces(commits: Iterable[Commit], new: Snapshot) -> _Pieces | None:
+    """The pieces of some commits; None when the log alone cannot tell (moved vectors, unnamed partitions)."""
+    found, partitioned = _Pieces(), bool(new.partition_columns)
+    names = {physical_name(f): f["name"] for f in new.fields}
+
+    def data_file(action: Mapping[str, Any]) -> DataFile:
+        return DataFile(action["path"], {names[p]: v for p, v in (action.get("partitionValues") or {}).items()})
+
+    for commit in commits:
+        if commit.change_files is not None:
+            found.kept += commit.change_files
+            continue
+        if commit.change_data:
+            found.feed += [data_file(action) for action in commit.change_data]
+            continue
+        for count, actions in ((1, commit.adds), (-1, commit.removes)):
+            for action in actions:
+                if not action.get("dataChange", True):
+                    continue
+                if action.get("deletionVector") or (partitioned and not action.get("partitionValues")):
+                    return None
+                found.files[action["path"]] = data_file(action)
+                found.counts[action["path"]] += count
+    return found
+
+
+def _read_kept(spark: SparkSession, new: Snapshot, kept: Sequence[str]) -> list[DataFrame]:
+    if not kept:
+        return []
+    fields = [*new.fields, {"name": COUNT, "type": "long", "nullable": True, "metadata": {}}]
+    return [read_files(spark, new.root, fields, (), [DataFile(path) for path in kept])]
+
+
+def _read_feed(spark: SparkSession, new: Snapshot, feed: Sequence[DataFile]) -> list[DataFrame]:
+    from pyspark.sql import functions as F
+
+    if not feed:
+        return []
+    fields = [*new.fields, {"name": "_change_type", "type": "string", "nullable": True, "metadata": {}}]
+    rows = read_files(spark, new.root, fields, new.partition_columns, feed)
+    sign = F.when(F.col("_change_type").isin("insert", "update_postimage"), 1).otherwise(-1).cast("bigint")
+    return [rows.withColumn(COUNT, sign).drop("_change_type")]
+
+
+def _read_signed(spark: SparkSession, new: Snapshot, pieces: _Pieces) -> list[DataFrame]:
+    frames = []
+    for count in sorted({n for n in pieces.counts.values() if n}, reverse=True):
+        chosen = [pieces.files[path] for path, n in sorted(pieces.counts.items()) if n == count]
+        frames.append(counted(read_files(spark, new.root, new.fields, new.partition_columns, chosen), count))
+    return frames
+
+
+def _difference(spark: SparkSession, old: Snapshot, new: Snapshot) -> list[DataFrame]:
+    """Rows of the files only in the new version, minus rows of the files only in the old one."""
+    before = {f.identity: f for f in old.files()}
+    now = {f.identity: f for f in new.files()}
+    return [
+        counted(read_files(spark, new.root, new.fields, partition_columns, chosen), count)
+        for count, partition_columns, chosen in (
+            (1, new.partition_columns, [f for i, f in now.items() if i not in before]),
+            (-1, old.partition_columns, [f for i, f in before.items() if i not in now]),
+        )
+    ]
+
+
+def _alike(log: DeltaLog, after: int, commits: Sequence[Commit], new: Snapshot) -> bool:
+    """Whether every file written since `after` can be read under the schema and partitioning of `new`."""
+    turns = [c.version for c in commits if c.changes_schema]
+    passed = [log.snapshot(v) for v in (after, *turns)] if turns else []
+    return all(s.partition_columns == new.partition_columns and _lost_column(s, new) is None for s in passed)
+
+
+def _check_schema(old: Snapshot, new: Snapshot) -> None:
+    """Old rows can be read under the new schema only if every old column is still there with its type."""
+    lost = _lost_column(old, new)
+    if lost is not None:
+        raise TableError(
+            f"{old.root}: column {lost} was dropped or changed its type after version {old.version}",
+            "views on it must be rebuilt (SCHEMA_CHANGED)",
+        )
+
+
+def _lost_column(old: Snapshot, new: Snapshot) -> str | None:
+    """A column of the old version that the new one lacks, or stores under another type or physical name."""
+
+    def stored(f: Mapping[str, Any]) -> tuple[Any, str]:
+        return f["type"], physical_name(f)
+
+    now = {f["name"]: stored(f) for f in new.fields}
+    return next((f["name"] for f in old.fields if now.get(f["name"]) != stored(f)), None)
