@@ -1,0 +1,303 @@
+"""Update transactions on an engine: what they change, what they refuse, and that the bag is respected."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from storage import writing
+from storage.log import open_log
+from storage.staging import Change, tuples
+from storage.table import Table, convert_parquet, create_table, import_file
+from storage.updates import update
+from views.errors import TableError, UpdateError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.engine
+
+
+def stored(table: Table) -> Counter[tuple[Any, ...]]:
+    """The table's rows as an independent Delta reader sees them."""
+    return Counter(tuples(DeltaTable(str(table.root)).to_pyarrow_table().select(list(table.columns))))
+
+
+def summed(table: Table, after: int, upto: int) -> Counter[tuple[Any, ...]]:
+    """A change set as row → signed count; a row that comes twice would be a defect."""
+    rows = tuples(table.changes(after, upto).toArrow())
+    assert len({row[:-1] for row in rows}) == len(rows)
+    return Counter({row[:-1]: row[-1] for row in rows})
+
+
+@pytest.fixture
+def intents(tmp_path: Path) -> Path:
+    return tmp_path / "_advisor" / "intents"
+
+
+@pytest.fixture
+def people(spark: SparkSession, tmp_path: Path) -> Table:
+    rows = pa.table({"id": [1, 2, 3, 4], "name": ["ann", "bob", None, "dan"], "pay": [1.5, float("nan"), -0.0, None]})
+    return create_table(spark, tmp_path / "people", rows, key=["id"])
+
+
+@pytest.fixture
+def bag(spark: SparkSession, tmp_path: Path) -> Table:
+    rows = pa.table({"x": [1, 1, 2, None], "y": ["p", "p", "q", None]})
+    return create_table(spark, tmp_path / "bag", rows)
+
+
+def test_statements_change_what_they_say_and_keep_the_change(people: Table, intents: Path) -> None:
+    tables = {"people": people}
+    assert update(tables, "DELETE FROM people WHERE id = 2", intents_folder=intents) == {"people": 1}
+    update(tables, "UPDATE people p SET name = upper(name), pay = id * 2 WHERE p.id >= 3", intents_folder=intents)
+    update(tables, "INSERT INTO people (pay, id) VALUES (0.5, 7), (NULL, 8)", intents_folder=intents)
+    assert stored(people) == Counter(
+        [(1, "ann", 1.5), (3, None, 6.0), (4, "DAN", 8.0), (7, None, 0.5), (8, None, None)]
+    )
+    assert summed(people, 0, 1) == Counter({(2, "bob", "NaN"): -1})
+    assert summed(people, 1, 2) == Counter(
+        {(3, None, 0.0): -1, (3, None, 6.0): 1, (4, "dan", None): -1, (4, "DAN", 8.0): 1}
+    )
+    assert summed(people, 0, 3)[(7, None, 0.5)] == 1
+
+
+def test_deleting_one_of_two_equal_rows_leaves_one(bag: Table, intents: Path) -> None:
+    update({"bag": bag}, {"bag": Change(deletes=pa.table({"x": [1], "y": ["p"]}))}, intents_folder=intents)
+    assert stored(bag) == Counter([(1, "p"), (2, "q"), (None, None)])
+    assert summed(bag, 0, 1) == Counter({(1, "p"): -1})
+
+
+def test_a_row_of_nulls_is_found_and_deleted(bag: Table, intents: Path) -> None:
+    nothing = pa.table({"x": pa.array([None], pa.int64()), "y": pa.array([None], pa.string())})
+    update({"bag": bag}, {"bag": Change(deletes=nothing)}, intents_folder=intents)
+    assert stored(bag) == Counter([(1, "p"), (1, "p"), (2, "q")])
+
+
+def test_a_row_deleted_and_inserted_in_one_transaction_is_no_change(bag: Table, intents: Path) -> None:
+    same = pa.table({"x": [2], "y": ["q"]})
+    assert update({"bag": bag}, {"bag": Change(same, same)}, intents_folder=intents) == {}
+    assert bag.version == 0
+
+
+def test_deletes_may_name_only_the_key_and_rows_may_come_from_pandas(people: Table, intents: Path) -> None:
+    change = Change(
+        inserts=pd.DataFrame({"pay": [9.0], "id": [9], "name": ["zoe"]}), deletes=pd.DataFrame({"id": [4, 1]})
+    )
+    update({"people": people}, {"people": change}, intents_folder=intents)
+    assert stored(people) == Counter([(2, "bob", "NaN"), (3, None, 0.0), (9, "zoe", 9.0)])
+
+
+def test_moving_a_key_in_one_transaction_is_allowed(people: Table, intents: Path) -> None:
+    update({"people": people}, "UPDATE people SET id = id + 1", intents_folder=intents)
+    assert sorted(row[0] for row in stored(people)) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ({"bag": Change(deletes=pa.table({"x": [9], "y": ["p"]}))}, "not in the table, for example x = 9, y = 'p'"),
+        ({"bag": Change(deletes=pa.table({"x": [1] * 3, "y": ["p"] * 3}))}, "1 of the rows to delete"),
+        ({"people": Change(deletes=pa.table({"id": [77]}))}, "id = 77"),
+        ({"people": Change(deletes=pa.table({"name": ["ann"]}))}, "no column id"),
+        ("INSERT INTO people VALUES (3, 'x', 1)", "duplicate key id = 3"),
+        ("INSERT INTO people VALUES (8, 'x', 1), (8, 'y', 2)", "duplicate key id = 8"),
+        ("UPDATE people SET id = 1 WHERE id = 2", "duplicate key id = 1"),
+        ("INSERT INTO people (name) VALUES ('x')", "NULL in key id"),
+        ("DELETE FROM bag WHERE x = 1; DROP TABLE people", "2 statements"),
+        ("DROP TABLE people", "DROP is not an update"),
+        ("TRUNCATE TABLE people", "is not an update"),
+        ("DELETE FROM poeple", "did you mean people?"),
+        ("DELETE FROM parquet.`/etc/passwd`", "unknown table"),
+        ("DELETE FROM people WHERE id IN (SELECT id FROM parquet.`/etc/passwd`)", "unknown table"),
+        ("UPDATE people SET nme = 'x'", "did you mean name?"),
+        ("UPDATE people SET name = 'x', name = 'y'", "set twice"),
+        ("DELETE FROM people WHERE rand() < 0.5", "RAND"),
+        ("DELETE FROM people WHERE", "line 1"),
+        ("UPDATE people SET pay = 'much' WHERE id = 1", "cannot run"),
+        ("UPDATE people SET pay = nope WHERE id = 1", "cannot run"),
+        ({"people": Change(inserts=pa.table({"id": [8], "nam": ["x"], "pay": [1.0]}))}, "did you mean name?"),
+        ({"people": Change(inserts=pa.table({"id": [8], "name": ["x"]}))}, "no column pay"),
+        ({"people": Change(inserts=pa.table({"id": ["x"], "name": ["x"], "pay": [1.0]}))}, "does not fit its column"),
+        ({"nobody": Change()}, "unknown table nobody"),
+    ],
+)
+def test_a_wrong_update_says_so_in_one_line_and_commits_nothing(
+    people: Table, bag: Table, intents: Path, what: Any, says: str
+) -> None:
+    before = sorted(people.root.rglob("*")) + sorted(bag.root.rglob("*"))
+    with pytest.raises(UpdateError) as caught:
+        update({"people": people, "bag": bag}, what, intents_folder=intents)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (people.log.refresh(), bag.log.refresh()) == (0, 0)
+    assert sorted(people.root.rglob("*")) + sorted(bag.root.rglob("*")) == before
+
+
+def test_an_error_in_one_table_keeps_the_other_as_it_was(people: Table, bag: Table, intents: Path) -> None:
+    change = {
+        "people": Change(deletes=pa.table({"id": [1]})),
+        "bag": Change(deletes=pa.table({"x": [9], "y": ["z"]})),
+    }
+    with pytest.raises(UpdateError, match="not in the table"):
+        update({"people": people, "bag": bag}, change, intents_folder=intents)
+    assert (people.log.refresh(), bag.log.refresh()) == (0, 0)
+
+
+def test_only_the_files_that_hold_a_deleted_row_are_rewritten(
+    spark: SparkSession, tmp_path: Path, intents: Path
+) -> None:
+    table = create_table(spark, tmp_path / "t", pa.table({"k": list(range(10)), "v": ["a"] * 10}), key=["k"])
+    for start in (10, 20, 30):
+        rows = pa.table({"k": list(range(start, start + 10)), "v": ["a"] * 10})
+        update({"t": table}, {"t": Change(inserts=rows)}, intents_folder=intents)
+    before = table.log.snapshot().active
+    update({"t": table}, "UPDATE t SET v = 'b' WHERE k = 15", intents_folder=intents)
+    after = table.log.snapshot().active
+    assert len(before - after) == 1
+    assert stored(table)[(15, "b")] == 1
+    assert stored(table).total() == 40
+
+
+@pytest.mark.parametrize("rows_on_the_driver", [1, 1_000])
+def test_few_rows_and_many_rows_take_different_ways_to_the_same_table(
+    spark: SparkSession, tmp_path: Path, intents: Path, monkeypatch: pytest.MonkeyPatch, rows_on_the_driver: int
+) -> None:
+    monkeypatch.setattr(writing, "DRIVER_ROWS", rows_on_the_driver)
+    start = pa.table({"k": list(range(20)), "v": ["a", "b"] * 10})
+    table = create_table(spark, tmp_path / "t", start, key=["k"])
+    tables = {"t": table}
+    update(tables, "DELETE FROM t x WHERE x.v = 'b' AND k > (SELECT min(k) + 2 FROM t)", intents_folder=intents)
+    update(tables, "UPDATE t SET v = 'z' WHERE k > 3", intents_folder=intents)
+    update(tables, "INSERT INTO t SELECT k + 100, v FROM t", intents_folder=intents)
+    with pytest.raises(UpdateError, match="duplicate key"):
+        update(tables, "INSERT INTO t SELECT k + 100, v FROM t WHERE k < 100", intents_folder=intents)
+    check = duckdb.connect()
+    check.register("start", start)
+    check.execute("CREATE TABLE t AS SELECT * FROM start")
+    check.execute("DELETE FROM t WHERE v = 'b' AND k > (SELECT min(k) + 2 FROM t)")
+    check.execute("UPDATE t SET v = 'z' WHERE k > 3")
+    check.execute("INSERT INTO t SELECT k + 100, v FROM t")
+    assert stored(table) == Counter(check.execute("SELECT * FROM t").fetchall())
+    total = Counter(tuples(start))
+    for row, count in summed(table, 0, table.version).items():
+        total[row] += count
+    assert +total == stored(table)
+
+
+def test_a_random_sequence_of_updates_equals_duckdb_after_each(
+    spark: SparkSession, tmp_path: Path, intents: Path
+) -> None:
+    rng = random.Random(20261118)
+    schema = pa.schema([("k", pa.int64()), ("g", pa.string()), ("n", pa.float64())])
+
+    def rows(count: int) -> pa.Table:
+        return pa.table(
+            {
+                "k": [rng.choice([None, *range(6)]) for _ in range(count)],
+                "g": [rng.choice([None, "", "a", "b'; --"]) for _ in range(count)],
+                "n": [rng.choice([None, 0.0, 1.25, -3.0]) for _ in range(count)],
+            },
+            schema=schema,
+        )
+
+    start = rows(12)
+    table = create_table(spark, tmp_path / "t", start)
+    check = duckdb.connect()
+    check.register("start", start)
+    check.execute("CREATE TABLE t AS SELECT * FROM start")
+    for _ in range(12):
+        k, n = rng.randrange(6), rng.choice(["1.25", "NULL", "-3.0"])
+        statement = rng.choice(
+            [
+                f"DELETE FROM t WHERE k = {k} AND n IS NOT NULL",
+                f"UPDATE t SET n = {n}, g = concat(coalesce(g, '-'), 'x') WHERE k <= {k} OR g = 'a'",
+                f"INSERT INTO t SELECT k + 1, g, n FROM t WHERE k = {k}",
+                f"INSERT INTO t VALUES ({k}, 'new', {n}), (NULL, NULL, NULL)",
+                "UPDATE t SET n = -n WHERE k IS NULL",
+            ]
+        )
+        version = table.version
+        before = stored(table)
+        update({"t": table}, statement, intents_folder=intents)
+        check.execute(statement)
+        expected = Counter(check.execute("SELECT * FROM t").fetchall())
+        assert stored(table) == expected, statement
+        changed = summed(table, version, table.version)
+        moved = {row: expected[row] - before[row] for row in before | expected}
+        assert {row: count for row, count in moved.items() if count} == dict(changed), statement
+
+
+def test_keys_are_checked_through_the_log_not_only_in_the_pruned_files(people: Table, intents: Path) -> None:
+    other = Table(people.spark, people.root, key=["id"])
+    update({"people": other}, "INSERT INTO people VALUES (50, 'new', 1)", intents_folder=intents)
+    with pytest.raises(UpdateError, match="duplicate key id = 50"):
+        update({"people": people}, "INSERT INTO people VALUES (50, 'again', 1)", intents_folder=intents)
+
+
+def test_compaction_changes_files_but_no_row(spark: SparkSession, bag: Table, intents: Path) -> None:
+    for i in range(3):
+        update({"bag": bag}, f"INSERT INTO bag VALUES ({i}, 'n')", intents_folder=intents)
+    before, version = stored(bag), bag.version
+    assert bag.compact() == 4
+    assert bag.log.num_files == 1
+    assert stored(bag) == before
+    assert summed(bag, version, bag.version) == Counter()
+    assert summed(bag, 0, bag.version).total() == 3
+
+
+def test_vacuum_keeps_what_a_view_has_not_consumed(
+    spark: SparkSession, bag: Table, tmp_path: Path, intents: Path
+) -> None:
+    view = create_table(spark, tmp_path / "view", pa.table({"n": [4]}))
+    view.commit(consumed={bag.log.table_id: 0})
+    update({"bag": bag}, "DELETE FROM bag WHERE x = 1", intents_folder=intents)
+    update({"bag": bag}, "INSERT INTO bag VALUES (5, 'n')", intents_folder=intents)
+    bag.vacuum([view.log], retention_hours=0)
+    assert summed(bag, 0, 2) == Counter({(1, "p"): -2, (5, "n"): 1})
+    view.commit(consumed={bag.log.table_id: 2})
+    gone = bag.vacuum([open_log(view.root)], retention_hours=0)
+    assert gone
+    with pytest.raises(TableError, match="HISTORY_GONE"):
+        bag.changes(0, 2)
+    assert stored(bag) == Counter([(2, "q"), (None, None), (5, "n")])
+
+
+def test_a_parquet_folder_becomes_a_table_in_place(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
+    folder = tmp_path / "sales"
+    for year in (2023, 2024):
+        part = folder / f"year={year}"
+        part.mkdir(parents=True)
+        pa.parquet.write_table(pa.table({"amount": [year + 0.5, None]}), part / "a b.parquet")
+    files = sorted(p for p in folder.rglob("*.parquet"))
+    convert_parquet(folder)
+    assert sorted(p for p in folder.rglob("*.parquet") if "_delta_log" not in p.parts) == files
+    table = Table(spark, folder)
+    assert Counter(tuples(table.snapshot().toArrow())) == Counter(
+        [(2023.5, 2023), (None, 2023), (2024.5, 2024), (None, 2024)]
+    )
+    update({"sales": table}, "DELETE FROM sales WHERE year = 2024 AND amount IS NULL", intents_folder=intents)
+    assert stored(table) == Counter([(2023.5, 2023), (None, 2023), (2024.5, 2024)])
+
+
+def test_csv_and_json_files_are_imported(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,name,day\n1,ann,2024-02-29\n2,,2024-03-01\n")
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "tags": ["x"]}\n{"id": 2, "tags": null}\n')
+    csv = import_file(spark, tmp_path / "a.csv", tmp_path / "a")
+    json = import_file(spark, tmp_path / "b.jsonl", tmp_path / "b")
+    assert [(r["id"], r["name"], str(r["day"])) for r in csv.snapshot().toArrow().to_pylist()] == [
+        (1, "ann", "2024-02-29"),
+        (2, None, "2024-03-01"),
+    ]
+    assert json.snapshot().toArrow().to_pylist() == [{"id": 1, "tags": ["x"]}, {"id": 2, "tags": None}]
+    (tmp_path / "c.txt").write_text("x")
+    with pytest.raises(TableError, match="neither CSV nor JSON"):
+        import_file(spark, tmp_path / "c.txt", tmp_path / "c")
