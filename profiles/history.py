@@ -1,0 +1,100 @@
+"""Update rates from the history of a Delta log: how often data changed, and by how many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiles.statistics import Estimate
+
+if TYPE_CHECKING:
+    from storage.log import Commit
+
+_MILLISECONDS_A_DAY = 86_400_000
+_NO_CHANGE = ("OPTIMIZE", "VACUUM", "CREATE TABLE", "SET ", "UNSET ", "ADD ", "CHANGE ", "CONVERT", "FSCK", "REORG",
+              "DROP ", "RENAME", "ALTER", "UPGRADE", "COMPUTE STATS")  # fmt: skip
+# What writers call the rows they inserted, deleted and modified: delta-rs, then Spark's connector.
+_INSERTED = ("num_added_rows", "num_target_rows_inserted", "numTargetRowsInserted", "numOutputRows")
+_DELETED = ("num_deleted_rows", "num_target_rows_deleted", "numTargetRowsDeleted", "numDeletedRows")
+_MODIFIED = ("num_updated_rows", "num_target_rows_updated", "numTargetRowsUpdated", "numUpdatedRows")
+_FOOTERS = 20
+"""Change files whose footers are read: enough for an average."""
+
+
+@dataclass(frozen=True)
+class UpdateHistory:
+    """Update transactions as observed; None where nothing was."""
+
+    per_day: Estimate | None = None
+    rows: Estimate | None = None
+    changes_per_row: float | None = None
+    """Tuples deleted and inserted per changed row: 2 if all were modifications."""
+
+
+def update_history(history: Sequence[Commit], folder: Path) -> UpdateHistory:
+    """Commits a day that changed data, over the time the log shows, and the rows of one of them.
+
+    The oldest commit only starts the clock: it loads the table. Less than a day of history counts as a day, so
+    that a table loaded in three commits does not look like thousands of updates a day. n commits in a span
+    could as well have been n ± 2√n.
+    """
+    dated = [commit for commit in history if commit.timestamp > 0]
+    if not dated:
+        return UpdateHistory()
+    oldest, newest = min(c.timestamp for c in dated), max(c.timestamp for c in dated)
+    first = min(c.version for c in dated)
+    updates = [c for c in dated if c.version > first and not c.operation.upper().startswith(_NO_CHANGE)]
+    if not updates:
+        return UpdateHistory()
+    days = (newest - oldest) / _MILLISECONDS_A_DAY
+    count, noise = len(updates), 2 * len(updates) ** 0.5
+    low, high = max(count - noise, 0.25), count + noise
+    if days >= 1:
+        per_day = Estimate(count / days, low / days, high / days, "measured")
+    else:
+        per_day = Estimate(float(count), low, high * 10, "derived")
+    sizes = [size for commit in updates if (size := _from_metrics(commit)) is not None] or _from_files(updates, folder)
+    rows, tuples = sum(r for r, _ in sizes), sum(t for _, t in sizes)
+    if rows <= 0:
+        return UpdateHistory(per_day)
+    return UpdateHistory(per_day, Estimate.of(rows / len(sizes), "measured"), tuples / rows)
+
+
+def _from_metrics(commit: Commit) -> tuple[float, float] | None:
+    """Rows that one commit changed, and the tuples that deletes and inserts."""
+    metrics = commit.metrics
+    if commit.operation.upper() in ("DELETE", "UPDATE", "MERGE"):  # their output counts rows that were only copied
+        metrics = {name: value for name, value in metrics.items() if name != "numOutputRows"}
+    inserted, deleted, modified = (_sum(metrics, names) for names in (_INSERTED, _DELETED, _MODIFIED))
+    if inserted is deleted is modified is None:
+        return None
+    changed = (inserted or 0.0) + (deleted or 0.0)
+    return changed + (modified or 0.0), changed + 2 * (modified or 0.0)
+
+
+def _sum(metrics: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    numbers = [float(metrics[name]) for name in names if _is_count(metrics.get(name))]
+    return sum(numbers) if numbers else None
+
+
+def _is_count(value: object) -> bool:
+    if isinstance(value, str):
+        return value.isascii() and value.isdigit()
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _from_files(updates: Sequence[Commit], folder: Path) -> list[tuple[float, float]]:
+    """The same from the change files that our own commits leave beside them; one that is gone is passed over."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sizes: list[tuple[float, float]] = []
+    for commit in [c for c in updates if c.change_files][:_FOOTERS]:
+        try:
+            rows = float(sum(pq.read_metadata(folder / file).num_rows for file in commit.change_files or ()))
+        except (pa.ArrowException, OSError):
+            continue
+        sizes.append((rows, rows))
+    return sizes
