@@ -1,0 +1,139 @@
+"""A proposal: what to do with each view, at what cost and why; saved so that a change reads well in a review.
+
+Sorted keys, one block per view, rounded costs and no clock times: the same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from advisor.pricing import Turn
+from views.errors import ExecutionError
+
+SCHEMA_VERSION = 1
+FOLDER = ".advisor"
+
+
+@dataclass(frozen=True)
+class ViewProposal:
+    """The choice for one view, what it was chosen from, and how sure it is."""
+
+    view: str
+    strategy: str
+    algorithm: str | None
+    today: str
+    """The candidate in use now."""
+    today_declared: bool
+    candidates: Mapping[str, float]
+    """Seconds a day of every candidate, also of those the workload rules out."""
+    permitted: tuple[str, ...]
+    costs: Mapping[str, float]
+    """Seconds a day of each strategy with its best algorithm, of those the workload permits."""
+    next_best: str | None
+    confidence: float
+    expected_regret: float
+    reason: str
+    pinned: bool
+    model: int
+    approximations: tuple[str, ...]
+    updates_turn: Turn | None
+    queries_turn: Turn | None
+    defaults: tuple[str, ...]
+    """What had to be assumed, in words."""
+
+    @property
+    def candidate(self) -> str:
+        return self.strategy if self.algorithm is None else f"{self.strategy}/{self.algorithm}"
+
+    @property
+    def seconds(self) -> float:
+        return self.candidates[self.candidate]
+
+    @property
+    def today_seconds(self) -> float:
+        return self.candidates[self.today]
+
+    @property
+    def saving(self) -> float:
+        return self.today_seconds - self.seconds
+
+    @property
+    def changed(self) -> bool:
+        return self.candidate != self.today
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy,
+            "algorithm": self.algorithm,
+            "costs": {name: rounded(cost) for name, cost in self.costs.items()},
+            "candidates": {name: rounded(cost) for name, cost in self.candidates.items()},
+            "permitted": sorted(self.permitted),
+            "confidence": round(self.confidence, 2),
+            "expected_regret": rounded(self.expected_regret),
+            "reason": self.reason,
+            "pinned": self.pinned,
+            "today": {"candidate": self.today, "declared": self.today_declared},
+            "next_best": self.next_best,
+            "model": f"hanson-1987/{self.model}",
+            "approximations": list(self.approximations),
+            "turns": {
+                name: {"rate": rounded(turn.rate), "above": turn.above, "strategy": turn.strategy}
+                for name, turn in (("updates_per_day", self.updates_turn), ("queries_per_day", self.queries_turn))
+                if turn is not None
+            },
+            "defaults": list(self.defaults),
+        }
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The choices for all selected views, and what they were made from."""
+
+    workload: str
+    views: Mapping[str, ViewProposal]
+    tables: int
+    inputs: Mapping[str, str]
+    """Fingerprints of the files and tables read."""
+    ignored: tuple[str, ...]
+    """Keys of the workload that this model does not use."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "workload": self.workload,
+            "model": "hanson-1987",
+            "inputs": dict(self.inputs),
+            "views": {name: view.as_json() for name, view in self.views.items()},
+        }
+
+    def text(self) -> str:
+        """The bytes of the file, as text."""
+        return json.dumps(self.as_json(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write(proposal: Proposal, folder: Path) -> Path:
+    """Save the proposal as `.advisor/proposal.json` in the workload's folder, whole or not at all."""
+    target = folder / FOLDER / "proposal.json"
+    unfinished = target.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(exist_ok=True)
+        unfinished.write_text(proposal.text(), encoding="utf-8")
+        unfinished.replace(target)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ExecutionError(f"{target}: cannot be written: {reason}", "make the folder writable") from error
+    return target
+
+
+def rounded(value: float) -> float:
+    """Four significant digits, so that noise in the last bits never shows in a file.
+
+    >>> rounded(1234.5678), rounded(0.000123456)
+    (1235.0, 0.0001235)
+    """
+    return float(f"{value:.4g}")
