@@ -2,15 +2,17 @@
 
 Before the first commit the transaction writes an intent: which files each table is about to gain and lose.
 Each commit names its intent. A process that dies in between leaves the intent behind, unlocked, and whoever
-updates or reads next carries it to its end: commits what is still missing, redoing a part from its change file
-when others have written meanwhile. When that has become impossible (a row to delete is gone), the parts that
-were committed are taken back by the inverse change.
+updates next carries it to its end: commits what is still missing, redoing a part from its change file when others
+have written meanwhile. When that has become impossible (a row to delete is gone), the parts that were committed
+are taken back by the inverse change, whose commits name the intent too: a death in between repeats nothing.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import random
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,27 +24,59 @@ import pyarrow.parquet as pq
 from storage.changes import COUNT
 from storage.log import DataFile, NewFile
 from storage.reading import read_files
-from storage.staging import Change, Prepared, commit_part, prepare
+from storage.staging import ATTEMPTS, Change, Prepared, commit_part, prepare
 from storage.table import Table
-from views.errors import ConflictError, ExecutionError, UpdateError
+from views.errors import AdvisorError, ConflictError, ExecutionError, UpdateError
 
 
 def carry_out(parts: Sequence[Prepared], folder: Path) -> dict[str, int]:
-    """Commit several prepared parts under a new intent."""
+    """Commit several prepared parts under a new intent.
+
+    When that fails before the first commit, intent and files are deleted: it never happened. Later, both stay for
+    whoever comes next.
+    """
     intent = uuid.uuid4().hex
     path = folder / f"{intent}.json"
+    waiting = path.with_suffix(".new")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        waiting = path.with_suffix(".new")
-        handle = waiting.open("w")
+        with waiting.open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            return _begin(intent, path, parts, handle)
     except OSError as error:
+        for part in parts if not path.exists() else ():
+            part.discard()
         raise ExecutionError(f"{folder}: cannot be written ({error.strerror})", "is the warehouse writable?") from error
-    with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _begin(intent: str, path: Path, parts: Sequence[Prepared], handle: IO[str]) -> dict[str, int]:
+    """Write the intent and finish it, all under its lock."""
+    try:
         json.dump({"tables": [_describe(p) for p in parts]}, handle)
         handle.flush()
-        waiting.rename(path)
+        path.with_suffix(".new").rename(path)
         return _finish(intent, path, parts)
+    except BaseException as error:
+        if not _give_up(path, parts) and isinstance(error, AdvisorError):
+            raise ExecutionError(
+                f"{error.message}: the transaction is half committed", "the next update carries it to its end"
+            ) from error
+        raise
+
+
+def _give_up(path: Path, parts: Sequence[Prepared]) -> bool:
+    """Delete intent and files of a transaction of which nothing stands; False when something does, or may."""
+    try:
+        if path.exists():
+            if any(part.committed() for part in parts):
+                return False
+            path.unlink()
+    except (AdvisorError, OSError):
+        return False
+    for part in parts:
+        part.discard()
+    path.with_suffix(".new").unlink(missing_ok=True)
+    return True
 
 
 def recover(folder: Path, tables: Mapping[str, Table]) -> list[str]:
@@ -52,11 +86,17 @@ def recover(folder: Path, tables: Mapping[str, Table]) -> list[str]:
         with _open_locked(path) as handle:
             if handle is None:
                 continue
-            parts = [_restore(entry, tables) for entry in json.load(handle)["tables"]]
+            try:
+                entries = json.load(handle)["tables"]
+            except ValueError as error:
+                raise ExecutionError(f"{path}: the intent cannot be read ({error})", "restore or remove it") from error
+            parts = [_restore(entry, tables) for entry in entries]
             try:
                 _finish(path.stem, path, parts)
             except ConflictError:
-                continue  # not one part was committed: it never happened
+                for part in parts:
+                    part.discard()
+                continue  # nothing of it stands: it never happened
             done.append(path.stem)
     return done
 
@@ -82,45 +122,78 @@ class _open_locked:  # noqa: N801
 
 
 def _finish(intent: str, path: Path, parts: Sequence[Prepared]) -> dict[str, int]:
-    versions: dict[str, int] = {}
+    """Commit what has not landed yet, or take back what has; either way the intent is then done with.
+
+    Raises `ConflictError` when nothing of it stands any more.
+    """
     for part in parts:
         part.table.log.refresh()
-        landed = _landed(part, intent)
-        if landed is not None:
-            versions[part.table.name] = landed
-    try:
-        for part in parts:
-            if part.table.name in versions:
-                continue
-            try:
-                versions[part.table.name] = commit_part(part, intent)
-            except ConflictError:
-                if not versions:
-                    raise
-                part.table.log.refresh()
-                versions[part.table.name] = commit_part(prepare(part.table, _change(part)), intent)
-    except ConflictError:
-        path.unlink()
-        raise
-    except UpdateError as error:
-        for part in parts:
-            if part.table.name in versions:
-                done = _change(part)
-                commit_part(prepare(part.table, Change(done.deletes, done.inserts)))
-        path.unlink()
-        raise ConflictError(
-            f"{error.message}: another writer came between; the transaction was taken back", "try it again"
-        ) from error
+    why = "it was being taken back"
+    if not any(_noted(part, "taken_back", intent) for part in parts):
+        try:
+            versions = _go_on(intent, parts)
+            path.unlink()
+            return versions
+        except UpdateError as error:
+            why = error.message
+    _take_back(intent, path, parts)
     path.unlink()
+    raise ConflictError(f"{why}: another writer came between; the transaction was taken back", "try it again")
+
+
+def _go_on(intent: str, parts: Sequence[Prepared]) -> dict[str, int]:
+    """Commit every part that has not landed; `UpdateError` when one cannot be any more."""
+    versions = {p.table.name: v for p in parts if (v := _noted(p, "intent", intent)) is not None}
+    for part in [p for p in parts if p.table.name not in versions]:
+        gone = [p for p in part.paths if not (part.table.root / p).is_file()]
+        if gone:
+            raise UpdateError(f"{part.table.root}: file {gone[0]} is missing")
+        try:
+            versions[part.table.name] = commit_part(part, intent=intent)
+        except ConflictError as error:
+            if not versions:
+                raise UpdateError(error.message) from error
+            versions[part.table.name] = _commit_anew(part.table, _change(part), intent=intent)
     return versions
 
 
-def _landed(part: Prepared, intent: str) -> int | None:
-    """The version in which this intent's part was committed, if it was."""
+def _take_back(intent: str, path: Path, parts: Sequence[Prepared]) -> None:
+    """Commit the inverse of every part that has landed, once."""
+    for part in parts:
+        if _noted(part, "intent", intent) is None or _noted(part, "taken_back", intent) is not None:
+            continue
+        done = _change(part)
+        try:
+            _commit_anew(part.table, Change(done.deletes, done.inserts), taken_back=intent)
+        except UpdateError as error:
+            stuck = path.rename(path.with_suffix(".stuck"))
+            raise ExecutionError(
+                f"{stuck}: this transaction can be neither finished nor taken back ({error.message})",
+                f"mend {part.table.name} by hand: its change is in {', '.join(part.paths)}",
+            ) from error
+
+
+def _commit_anew(table: Table, change: Change, **names: str) -> int:
+    """Prepare a change against the newest version and commit it, again after each lost race."""
+    for attempt in range(ATTEMPTS):
+        table.log.refresh()
+        part = prepare(table, change)
+        try:
+            return commit_part(part, **names)
+        except BaseException as error:
+            part.discard()
+            if not isinstance(error, ConflictError):
+                raise
+        time.sleep(random.uniform(0, 0.02 * (attempt + 1)))
+    raise ExecutionError(f"{table.name}: lost the race {ATTEMPTS} times", "try again")
+
+
+def _noted(part: Prepared, name: str, intent: str) -> int | None:
+    """The version in which this intent's part was committed (`intent`) or taken back (`taken_back`), if it was."""
     commits = part.table.log.commits(part.version, part.table.version)
     if commits is None:
         raise ExecutionError(f"{part.table.root}: the log since version {part.version} is gone", "restore it")
-    return next((c.version for c in commits if c.advisor_note.get("intent") == intent), None)
+    return next((c.version for c in commits if c.advisor_note.get(name) == intent), None)
 
 
 def _change(part: Prepared) -> Change:

@@ -23,7 +23,7 @@ from storage.pruning import files_with_keys
 from storage.reading import FILE_COLUMN, file_of, file_uri, quoted, read_files, struct_type
 from storage.table import Table, as_arrow, is_frame
 from storage.writing import storable, write_change_file, write_rows
-from views.errors import ConflictError, UpdateError
+from views.errors import AdvisorError, ConflictError, UpdateError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -58,9 +58,28 @@ class Prepared:
     change_files: list[str] = field(default_factory=list)
     checked_keys: bool = False
 
+    @property
+    def paths(self) -> list[str]:
+        """Every file that was written for this part."""
+        return [*(f.path for f in self.adds), *self.change_files]
+
+    def committed(self) -> bool:
+        """Whether the log names a file of this part: its commit landed, whatever was heard of it."""
+        log, ours = self.table.log, set(self.paths)
+        log.refresh()
+        commits = log.commits(self.version, log.version)
+        return commits is None or any(
+            not ours.isdisjoint((*(add["path"] for add in c.adds), *(c.change_files or ()))) for c in commits
+        )
+
     def discard(self) -> None:
-        """Take back the files of a part that will not be committed."""
-        for path in [*(f.path for f in self.adds), *self.change_files]:
+        """Delete the files of a part that was not committed; where the log cannot tell, vacuum will."""
+        try:
+            if self.committed():
+                return
+        except AdvisorError:
+            return
+        for path in self.paths:
             (self.table.root / path).unlink(missing_ok=True)
 
 
@@ -125,11 +144,14 @@ def _prepare_bulk(table: Table, rows: DataFrame) -> Prepared:
     return part
 
 
-def commit_part(part: Prepared, intent: str | None = None) -> int:
-    """Commit one part; after a lost race, again as it stands if the files it rewrites are still there."""
+def commit_part(part: Prepared, **names: str) -> int:
+    """Commit one part; after a lost race, again as it stands if the files it rewrites are still there.
+
+    `names` go into the commit's note: an intent marks its commits by them.
+    """
     log = part.table.log
     note: dict[str, Any] = {"change_files": part.change_files} if part.change_files else {}
-    note |= {"intent": intent} if intent else {}
+    note |= names
     exclusive = "keys" if part.checked_keys else None
     for _ in range(ATTEMPTS):
         if part.checked_keys and log.version != part.version:

@@ -43,34 +43,43 @@ def update(tables: Mapping[str, Table], what: Mapping[str, Change] | str, *, int
     """
     intents.recover(intents_folder, tables)
     for attempt in range(ATTEMPTS):
-        parts: list[Prepared] = []
+        parts = _prepare_all(tables, what)
         try:
-            for name, change in _changes_of(tables, what).items():
-                tables[name].log.refresh()
-                if isinstance(change, Statement):
-                    parts.append(_prepare_statement(tables[name], change, tables))
-                else:
-                    parts.append(prepare(tables[name], change))
-            parts = [p for p in parts if p.adds or p.removes]
-            return commit(parts, intents_folder)
+            return commit([p for p in parts if p.adds or p.removes], intents_folder)
         except ConflictError:
-            for part in parts:
-                part.discard()
             if attempt == ATTEMPTS - 1:
                 raise
             time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # so that rivals do not meet in step again
-        except BaseException:
-            for part in parts:
-                part.discard()
-            raise
     raise AssertionError("unreachable")
 
 
+def _prepare_all(tables: Mapping[str, Table], what: Mapping[str, Change] | str) -> list[Prepared]:
+    """The parts of a transaction, written; when one cannot be, the others are taken back."""
+    parts: list[Prepared] = []
+    try:
+        for name, change in _changes_of(tables, what).items():
+            tables[name].log.refresh()
+            if isinstance(change, Statement):
+                parts.append(_prepare_statement(tables[name], change, tables))
+            else:
+                parts.append(prepare(tables[name], change))
+    except BaseException:
+        for part in parts:
+            part.discard()
+        raise
+    return parts
+
+
 def commit(parts: Sequence[Prepared], intents_folder: Path) -> dict[str, int]:
-    """Commit prepared parts: one as it is, several under an intent."""
+    """Commit prepared parts: one as it is, several under an intent. What was not committed leaves no files."""
     if len(parts) > 1:
         return intents.carry_out(parts, intents_folder)
-    return {part.table.name: commit_part(part) for part in parts}
+    try:
+        return {part.table.name: commit_part(part) for part in parts}
+    except BaseException:
+        for part in parts:
+            part.discard()
+        raise
 
 
 def _changes_of(tables: Mapping[str, Table], what: Mapping[str, Change] | str) -> dict[str, Change | Statement]:

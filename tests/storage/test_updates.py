@@ -14,11 +14,11 @@ import pytest
 from deltalake import DeltaTable
 
 from storage import writing
-from storage.log import open_log
+from storage.log import DeltaLog, open_log
 from storage.staging import Change, tuples
 from storage.table import Table, convert_parquet, create_table, import_file
 from storage.updates import update
-from views.errors import TableError, UpdateError
+from views.errors import ExecutionError, TableError, UpdateError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -301,3 +301,97 @@ def test_csv_and_json_files_are_imported(spark: SparkSession, tmp_path: Path) ->
     (tmp_path / "c.txt").write_text("x")
     with pytest.raises(TableError, match="neither CSV nor JSON"):
         import_file(spark, tmp_path / "c.txt", tmp_path / "c")
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, number: int, *, landed: bool) -> None:
+    """The storage fails at the commit of this number, before or after it landed."""
+    original, calls = DeltaLog.commit, iter(range(1, 100))
+
+    def commit(self: DeltaLog, *args: Any, **kwargs: Any) -> int:
+        fails = next(calls) == number
+        if landed or not fails:
+            version = original(self, *args, **kwargs)
+        if fails:
+            raise ExecutionError("the disk is full")
+        return version
+
+    monkeypatch.setattr(DeltaLog, "commit", commit)
+
+
+@pytest.mark.parametrize("landed", [False, True])
+def test_a_commit_that_fails_loses_no_file_that_landed(
+    people: Table, intents: Path, monkeypatch: pytest.MonkeyPatch, landed: bool
+) -> None:
+    with monkeypatch.context() as patch:
+        failing(patch, 1, landed=landed)
+        with pytest.raises(ExecutionError, match="disk is full"):
+            update({"people": people}, "DELETE FROM people WHERE id = 1", intents_folder=intents)
+    assert sorted(row[0] for row in stored(people)) == ([2, 3, 4] if landed else [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(("number", "landed"), [(1, False), (1, True), (2, False), (2, True)])
+def test_a_transaction_whose_storage_fails_happens_whole_or_not_at_all(
+    people: Table, bag: Table, intents: Path, monkeypatch: pytest.MonkeyPatch, number: int, landed: bool
+) -> None:
+    tables = {"people": people, "bag": bag}
+    change = {"people": Change(deletes=pa.table({"id": [1]})), "bag": Change(deletes=pa.table({"x": [2], "y": ["q"]}))}
+    with monkeypatch.context() as patch:
+        failing(patch, number, landed=landed)
+        with pytest.raises(ExecutionError, match="disk is full"):
+            update(tables, change, intents_folder=intents)
+    happened = (number, landed) != (1, False)
+    assert bool(list(intents.glob("*.json"))) == happened
+    update(tables, "INSERT INTO bag VALUES (7, 'z')", intents_folder=intents)
+    assert ((1, "ann", 1.5) not in stored(people)) == happened
+    assert ((2, "q") not in stored(bag)) == happened
+    assert stored(bag)[(7, "z")] == 1
+    assert not list(intents.glob("*"))
+
+
+def test_what_stays_of_a_rewritten_file_outlives_a_transaction_taken_back(
+    people: Table, bag: Table, intents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two commits another writer deletes the row that the second one was to delete."""
+    original = DeltaLog.commit
+
+    def commit(self: DeltaLog, *args: Any, **kwargs: Any) -> int:
+        if self is bag.log:
+            DeltaTable(str(bag.root)).delete("x = 2")
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(DeltaLog, "commit", commit)
+    change = {"people": Change(deletes=pa.table({"id": [1]})), "bag": Change(deletes=pa.table({"x": [2], "y": ["q"]}))}
+    with pytest.raises(UpdateError, match="not in the table"):
+        update({"people": people, "bag": bag}, change, intents_folder=intents)
+    assert sorted(row[0] for row in stored(people)) == [1, 2, 3, 4]
+    assert not list(intents.glob("*"))
+
+
+def test_taking_back_is_not_repeated_after_a_failure_in_between(
+    spark: SparkSession, people: Table, bag: Table, intents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two parts have landed, the third cannot; the storage fails between the two inverse commits."""
+    third = create_table(spark, tmp_path / "third", pa.table({"z": [5, 6]}))
+    tables = {"people": people, "bag": bag, "third": third}
+    change = {
+        "people": Change(deletes=pa.table({"id": [1]})),
+        "bag": Change(deletes=pa.table({"x": [2], "y": ["q"]})),
+        "third": Change(deletes=pa.table({"z": [5]})),
+    }
+    before = stored(people), stored(bag)
+    with monkeypatch.context() as patch:
+        failing(patch, 5, landed=False)  # 1, 2 and 3 are the parts, 4 and 5 take the first two back
+        inner = DeltaLog.commit
+
+        def commit(self: DeltaLog, *args: Any, **kwargs: Any) -> int:
+            if self is third.log:
+                DeltaTable(str(third.root)).delete("z = 5")
+            return inner(self, *args, **kwargs)
+
+        patch.setattr(DeltaLog, "commit", commit)
+        with pytest.raises(ExecutionError, match="half committed"):
+            update(tables, change, intents_folder=intents)
+    update(tables, "INSERT INTO third VALUES (5)", intents_folder=intents)
+    assert (stored(people), stored(bag)) == before
+    assert stored(third) == Counter([(5,), (6,)])
+    assert not list(intents.glob("*"))
