@@ -26,6 +26,14 @@ _UNREPEATABLE = {
     "randstr",
     "uniform",
 }
+_RUN_CODE = {"reflect", "java_method", "try_reflect"}
+_CLAUSES: dict[type, set[str]] = {
+    exp.Delete: {"this", "where"},
+    exp.Update: {"this", "expressions", "where"},
+    exp.Insert: {"this", "expression"},
+    exp.Table: {"this", "alias"},
+}
+"""What is understood of a statement and of its target; any other clause is refused, never dropped."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,9 @@ def parse_statement(sql: str, tables: Iterable[str]) -> Statement:
     if len(trees) != 1:
         raise UpdateError(f"{len(trees)} statements where one was expected", "give each its own update")
     tree, known = trees[0], list(tables)
+    _refuse_code(tree)
     _refuse_unrepeatable(tree)
+    _refuse_clauses(tree)
     tree = _freeze_time(tree)
     match tree:
         case exp.Delete(this=exp.Table() as target):
@@ -74,6 +84,10 @@ def parse_statement(sql: str, tables: Iterable[str]) -> Statement:
             for assignment in tree.expressions:
                 if not isinstance(assignment, exp.EQ) or not isinstance(assignment.this, exp.Column):
                     raise UpdateError(f"SET {assignment.sql('spark')} is not an assignment", "write column = value")
+                if assignment.this.table.lower() not in ("", target.alias_or_name.lower()):
+                    raise UpdateError(
+                        f"SET {assignment.this.sql('spark')} names no column", "set the column as a whole"
+                    )
                 if assignment.this.name in sets:
                     raise UpdateError(f"column {assignment.this.name} is set twice", "set it once")
                 sets[assignment.this.name] = assignment.expression
@@ -108,12 +122,41 @@ def _freeze_time(tree: exp.Expr) -> exp.Expr:
         match node:
             case exp.CurrentDate():
                 return exp.cast(exp.Literal.string(now.date().isoformat()), "date")
-            case exp.CurrentTimestamp():
+            case exp.CurrentTimestamp() | exp.Anonymous(this="now" | "NOW"):
                 return exp.cast(exp.Literal.string(now.strftime("%Y-%m-%d %H:%M:%S.%fZ")), "timestamp", dialect="spark")
+            case exp.Localtimestamp() | exp.Column(this=exp.Identifier(this="localtimestamp" | "LOCALTIMESTAMP")):
+                return exp.cast(
+                    exp.Literal.string(now.strftime("%Y-%m-%d %H:%M:%S.%f")), "timestamp_ntz", dialect="spark"
+                )
             case _:
                 return node
 
     return tree.transform(literal)
+
+
+def _refuse_code(tree: exp.Expr) -> None:
+    for node in tree.find_all(exp.QueryTransform, exp.Anonymous):
+        name = "TRANSFORM … USING" if isinstance(node, exp.QueryTransform) else node.name
+        if isinstance(node, exp.QueryTransform) or name.lower() in _RUN_CODE:
+            raise UpdateError(f"{name} runs code outside SQL", "write it with SQL functions")
+
+
+def _refuse_clauses(tree: exp.Expr) -> None:
+    """Refuse what would change the statement's meaning if it were left out."""
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    for node in (tree, target):
+        understood = _CLAUSES.get(type(node))
+        unknown = (
+            [k for k, v in node.args.items() if v and k not in understood | {"db", "catalog"}] if understood else []
+        )
+        if unknown:
+            clause = unknown[0].strip("_").replace("_", " ").upper()
+            raise UpdateError(
+                f"{clause} is not understood in {tree.key.upper()}", "write it as a condition or a SELECT"
+            )
+    for table in tree.find_all(exp.Table):
+        if table.args.get("version") or table.args.get("when") or table.args.get("sample"):
+            raise UpdateError(f"{table.sql('spark')} is not the table as it stands", "read the table itself")
 
 
 def _refuse_unrepeatable(tree: exp.Expr) -> None:

@@ -160,7 +160,8 @@ def _selection(
         value = sets.get(f.name)
         new = exp.column(f.name, quoted=True) if value is None else value.copy()
         chosen.append(exp.alias_(exp.cast(new, f.dataType.simpleString(), dialect="spark"), f"__new_{i}"))
-    query = exp.select(*chosen).from_(exp.to_table(table.name).as_(statement.alias or table.name, quoted=True))
+    named = exp.Table(this=exp.to_identifier(statement.table, quoted=True))
+    query = exp.select(*chosen).from_(named.as_(statement.alias or statement.table, quoted=True))
     if statement.where is None:
         return query.where(exp.false()) if negated else query
     where = statement.where.copy()
@@ -184,19 +185,20 @@ def _running(
 
     query = query.copy()
     spark = next(iter(tables.values())).spark
-    defined = {cte.alias for cte in query.find_all(exp.CTE)}
     source = query.args.get("from_") or query.args.get("from")
     outer = source.this if source is not None else None
     made: list[str] = []
     try:
-        for node in [n for n in query.find_all(exp.Table) if n.name not in defined]:
+        for node in [n for n in query.find_all(exp.Table) if not _means_with(n)]:
             table = next((t for name, t in tables.items() if name.lower() == node.name.lower()), None)
             if table is None or node.args.get("db"):
                 raise UpdateError(f"unknown table {node.sql('spark')}", f"tables: {', '.join(tables)}")
             made.append(f"advisor_{uuid.uuid4().hex}")
             rows = table.rows(mask, with_file=with_file) if node is outer else table.snapshot()
             rows.createOrReplaceTempView(made[-1])
-            node.replace(exp.to_table(made[-1]).as_(node.alias or node.name, quoted=True))
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+            node.set("this", exp.to_identifier(made[-1]))
         yield spark.sql(query.sql("spark"))
     except (AnalysisException, ArithmeticException, NumberFormatException) as error:
         raise UpdateError(f"the statement cannot run: {_line(error)}", "nothing was committed") from error
@@ -205,6 +207,23 @@ def _running(
     finally:
         for view in made:
             spark.catalog.dropTempView(view)
+
+
+def _means_with(table: exp.Table) -> bool:
+    """Whether a name means a WITH that is in sight where it stands, and so no table."""
+    node: exp.Expr | None = table
+    while not table.args.get("db") and node is not None:
+        inner, node = node, node.parent
+        if isinstance(node, exp.With):
+            place = next(i for i, cte in enumerate(node.expressions) if cte is inner)
+            seen = node.expressions if node.args.get("recursive") else node.expressions[:place]
+            node = node.parent
+        else:
+            found = node.args.get("with_") or node.args.get("with") if node is not None else None
+            seen = found.expressions if found is not None else []
+        if any(cte.alias.lower() == table.name.lower() for cte in seen):
+            return True
+    return False
 
 
 def _line(error: Exception) -> str:

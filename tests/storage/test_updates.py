@@ -70,6 +70,26 @@ def test_statements_change_what_they_say_and_keep_the_change(people: Table, inte
     assert summed(people, 0, 3)[(7, None, 0.5)] == 1
 
 
+def test_a_statement_reads_what_its_names_mean_where_they_stand(bag: Table, people: Table, intents: Path) -> None:
+    tables = {"bag": bag, "people": people}
+    update(
+        tables, "INSERT INTO bag WITH bag AS (SELECT id FROM people) SELECT id, 'w' FROM bag", intents_folder=intents
+    )
+    update(tables, "DELETE FROM bag WHERE x IN (WITH b AS (SELECT id AS x FROM people) SELECT x FROM b WHERE x > 2)",
+           intents_folder=intents)  # fmt: skip
+    update(tables, "INSERT INTO bag SELECT p.y + 20, p.x FROM bag AS p(y, x) WHERE x = 'q'", intents_folder=intents)
+    assert stored(bag) == Counter([(1, "p"), (1, "p"), (2, "q"), (None, None), (1, "w"), (2, "w"), (22, "q")])
+
+
+def test_a_table_may_have_any_name(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
+    for name in ("order", "my orders", "rendelés-ek", "a.b", "tick`s"):
+        table = create_table(spark, tmp_path / "t" / name.replace("`", ""), pa.table({"x": [1, 2]}))
+        quoted = "`" + name.replace("`", "``") + "`"
+        update({name: table}, f"UPDATE {quoted} SET x = x + 1 WHERE x = 2", intents_folder=intents)
+        update({name: table}, f"DELETE FROM {quoted} WHERE {quoted}.x = 1", intents_folder=intents)
+        assert stored(table) == Counter([(3,)])
+
+
 def test_deleting_one_of_two_equal_rows_leaves_one(bag: Table, intents: Path) -> None:
     update({"bag": bag}, {"bag": Change(deletes=pa.table({"x": [1], "y": ["p"]}))}, intents_folder=intents)
     assert stored(bag) == Counter([(1, "p"), (2, "q"), (None, None)])
@@ -118,6 +138,29 @@ def test_moving_a_key_in_one_transaction_is_allowed(people: Table, intents: Path
         ("DELETE FROM poeple", "did you mean people?"),
         ("DELETE FROM parquet.`/etc/passwd`", "unknown table"),
         ("DELETE FROM people WHERE id IN (SELECT id FROM parquet.`/etc/passwd`)", "unknown table"),
+        (
+            "INSERT INTO bag SELECT * FROM csv.`/etc/x` WHERE 1 IN (WITH `/etc/x` AS (SELECT 1 AS a) SELECT a FROM `/etc/x`)",
+            "unknown table",
+        ),
+        (
+            "INSERT INTO bag SELECT * FROM secret WHERE 1 IN (WITH secret AS (SELECT 1 AS a) SELECT a FROM secret)",
+            "unknown table",
+        ),
+        ("INSERT INTO bag WITH secret AS (SELECT * FROM secret) SELECT * FROM secret", "unknown table"),
+        ("INSERT INTO bag SELECT TRANSFORM(x) USING 'cat' AS (x, y) FROM bag", "runs code outside SQL"),
+        ("UPDATE people SET name = reflect('java.lang.System', 'getenv')", "runs code outside SQL"),
+        ("DELETE FROM bag WHERE java_method('java.lang.System', 'exit', 0) = 1", "runs code outside SQL"),
+        ("DELETE FROM bag WHERE x = 1 LIMIT 1", "LIMIT is not understood"),
+        ("DELETE FROM people JOIN bag ON id = x", "JOINS is not understood"),
+        ("DELETE FROM people USING bag WHERE id = x", "USING is not understood"),
+        ("UPDATE people SET pay = 1 FROM bag WHERE id = x", "FROM is not understood"),
+        ("UPDATE people SET name.first = 'x'", "SET name.first names no column"),
+        ("INSERT INTO bag REPLACE WHERE x = 1 SELECT 1, 'p'", "WHERE is not understood"),
+        ("INSERT INTO bag BY NAME SELECT 'p' AS y, 1 AS x", "BY NAME is not understood"),
+        ("INSERT INTO bag PARTITION (x = 1) SELECT 'p'", "PARTITION is not understood"),
+        ("WITH q AS (SELECT 1 AS a) DELETE FROM bag WHERE x IN (SELECT a FROM q)", "WITH is not understood"),
+        ("INSERT INTO bag SELECT * FROM bag VERSION AS OF 0", "not the table as it stands"),
+        ("DELETE FROM bag TABLESAMPLE (1 ROWS)", "SAMPLE is not understood"),
         ("UPDATE people SET nme = 'x'", "did you mean name?"),
         ("UPDATE people SET name = 'x', name = 'y'", "set twice"),
         ("DELETE FROM people WHERE rand() < 0.5", "RAND"),
