@@ -1,31 +1,34 @@
-"""A Delta table's transaction log, read and committed through `deltalake`; no Spark here.
+"""A Delta table's transaction log, read through `deltalake` and committed here; no Spark.
 
 `DeltaLog` is a handle on a table: its versions, its history and the one place that commits.
 `Snapshot` is one version of it: schema, active files and their statistics, deletion vectors.
 
-delta-rs accepts several commits that a Delta reader would misread, so this module checks what it does
-not: features are allowed by name, a removed file must be active and without deletion vector, and after
-each commit the active files must be those before, plus the added, minus the removed ones.
+A commit is one JSON file that must not exist yet, linked into place as delta-rs does it. delta-rs itself lists the
+whole log twice for it, 40 ms after 10,000 commits, and accepts several commits that a Delta reader would misread:
+here features are allowed by name, a removed file must be active and without deletion vector, and when delta-rs
+next reads the log it must find the active files before, plus the added, minus the removed ones.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction, Transaction, create_table_with_add_actions
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from views.errors import ConflictError, ExecutionError, TableError
 
@@ -52,7 +55,10 @@ _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _CONSUMED = "advisor.consumed."
 _CHECKPOINT_EVERY = 10
 """A commit replays the log since its last checkpoint: 0.4 ms per entry, so that 100 of them cost more than the rest."""
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_RIVALS = 100
+"""How many commits of others an append steps behind before it gives up."""
+_LEGAL = "/!$&'()*+,;=:@~"
+"""Characters of a path, beside letters, digits and `-._`, that a URI need not quote."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +87,22 @@ class NewFile:
     statistics: Mapping[str, Any]
     partition: Mapping[str, str | None] = field(default_factory=dict)
 
-    def action(self, data_change: bool = True) -> AddAction:
-        stats = json.dumps(self.statistics, allow_nan=False)
-        return AddAction(self.path, self.size, dict(self.partition), _now_ms(), data_change, stats)
+    def action(self) -> AddAction:
+        return AddAction(self.path, self.size, dict(self.partition), _now_ms(), True, self._stats())
+
+    def entry(self, data_change: bool) -> dict[str, Any]:
+        """The `add` of the log."""
+        return {
+            "path": quote(self.path, safe=_LEGAL),
+            "partitionValues": dict(self.partition),
+            "size": self.size,
+            "modificationTime": _now_ms(),
+            "dataChange": data_change,
+            "stats": self._stats(),
+        }
+
+    def _stats(self) -> str:
+        return json.dumps(self.statistics, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -193,6 +212,7 @@ class DeltaLog:
         if not self.root.is_dir():
             raise TableError(f"{path}: no such folder", "check the table's path")
         self._table = self._load(None)
+        self._version = self._table.version()
         self._snapshots: dict[int, Snapshot] = {}
 
     def __repr__(self) -> str:
@@ -200,7 +220,7 @@ class DeltaLog:
 
     @property
     def version(self) -> int:
-        return self._table.version()
+        return self._version
 
     @property
     def table_id(self) -> str:
@@ -224,16 +244,19 @@ class DeltaLog:
 
     def refresh(self) -> int:
         """Move to the newest version and return it."""
+        if self._entry(self.version).exists() and not self._entry(self.version + 1).exists():
+            return self.version  # versions have no gaps, and a listing of the log costs more than this look
         try:
             self._table.update_incremental()
         except (DeltaError, OSError) as error:
             raise self._unreadable(error) from error
+        self._version = self._table.version()
         return self.version
 
     def history(self, limit: int | None = None) -> list[Commit]:
         """The commits that the log still holds, newest first."""
         try:
-            entries = self._table.history(limit)
+            entries = self._synced().history(limit)
         except (DeltaError, OSError, ValueError) as error:
             raise self._unreadable(error) from error
         return [Commit(int(e.get("version", -1)), e) for e in entries]
@@ -242,18 +265,35 @@ class DeltaLog:
         """The table as of a version (the handle's own if none is named)."""
         wanted = self.version if version is None else version
         if wanted not in self._snapshots:
-            table = self._table if wanted == self.version else self._load(wanted)
-            if len(self._snapshots) >= 4:
-                self._snapshots.pop(min(self._snapshots))
-            self._snapshots[wanted] = self._describe(table)
+            self._keep(self._describe(self._synced() if wanted == self.version else self._load(wanted)))
         return self._snapshots[wanted]
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        if len(self._snapshots) >= 4:
+            self._snapshots.pop(min(self._snapshots))
+        self._snapshots[snapshot.version] = snapshot
+
+    def _synced(self) -> DeltaTable:
+        """delta-rs's view of the handle's version, which our own commits run ahead of.
+
+        What it reads must be what they promised: the files before, plus the added, minus the removed ones.
+        """
+        if self._table.version() != self.version:
+            self._table = self._load(self.version)
+            promised = self._snapshots.get(self.version)
+            if promised is not None and promised.active != self._describe(self._table).active:
+                raise ExecutionError(
+                    f"{self.root}: version {self.version} does not hold the files that were committed",
+                    "restore the version before and report this",
+                )
+        return self._table
 
     def commits(self, after: int, upto: int) -> list[Commit] | None:
         """What the log says happened in (after, upto], or None when some of it was cleaned away."""
         found = []
         for version in range(after + 1, upto + 1):
             try:
-                text = (self.root / "_delta_log" / f"{version:020}.json").read_text()
+                text = self._entry(version).read_text()
             except FileNotFoundError:
                 return None
             found.append(_parse_commit(version, text))
@@ -261,7 +301,7 @@ class DeltaLog:
 
     def consumed(self, table_id: str) -> int | None:
         """The version of a base table that this table's rows include, as its own commits say."""
-        return self._table.transaction_version(_CONSUMED + table_id)
+        return self._synced().transaction_version(_CONSUMED + table_id)
 
     def commit(
         self,
@@ -282,45 +322,72 @@ class DeltaLog:
         before = self.snapshot()
         removed = self._check_writable(before, list(removes))
         self._check_not_null(before, adds)
-        transactions = [Transaction(_CONSUMED + i, v) for i, v in sorted((consumed or {}).items())]
+        transactions = {_CONSUMED + i: v for i, v in sorted((consumed or {}).items())}
         if exclusive is not None:
-            transactions.append(Transaction(f"advisor.{exclusive}", before.version + 1))
-        partitions = {f.path: dict(f.partition) for f in before.files()} if before.partition_columns else {}
-        actions: list[AddAction | RemoveAction] = [new.action(data_change) for new in adds]
-        actions += [
-            RemoveAction(p, data_change, _now_ms(), None, partitions.get(p) if partitions else None) for p in removed
-        ]
-        properties = CommitProperties(
-            custom_metadata={"advisor": json.dumps(note, sort_keys=True)} if note else None,
-            max_commit_retries=0 if removed or exclusive else 15,
-            app_transactions=transactions or None,
-        )
+            transactions[f"advisor.{exclusive}"] = before.version + 1
+        info: dict[str, Any] = {
+            "timestamp": _now_ms(),
+            "operation": "WRITE" if data_change else "OPTIMIZE",
+            "operationParameters": {"mode": "Append", "partitionBy": json.dumps(list(before.partition_columns))},
+            "engineInfo": "spark-view-advisor",
+        }
+        info |= {"advisor": json.dumps(note, sort_keys=True)} if note else {}
+        actions: list[dict[str, Any]] = [{"commitInfo": info}]
+        actions += [{"txn": {"appId": i, "version": v, "lastUpdated": _now_ms()}} for i, v in transactions.items()]
+        actions += [{"add": new.entry(data_change)} for new in adds]
+        actions += [{"remove": entry} for entry in _removals(before, removed, data_change)]
         try:
-            self._table.create_write_transaction(
-                actions,
-                "append",
-                self._table.schema(),
-                list(before.partition_columns),
-                commit_properties=properties,
-                post_commithook_properties=_NO_HOOKS,
-            )
-            self._table.update_incremental()
-            if self.version % _CHECKPOINT_EVERY == 0:
-                self._table.create_checkpoint()
-        except CommitFailedError as error:
-            raise ConflictError(f"{self.root}: another commit came first ({_first_line(error)})") from error
+            version = self._put(before.version + 1, actions, alone=bool(removed) or exclusive is not None)
         except (DeltaError, OSError) as error:
             raise ExecutionError(
                 f"{self.root}: the commit failed ({_first_line(error)})", "is the folder writable?"
             ) from error
-        self._check_committed(before, {new.path for new in adds}, set(removed))
-        return self.version
+        self._version = version
+        if version == before.version + 1:
+            after = _after(before, adds, removed)
+            if after is not None:
+                self._keep(after)
+        if version % _CHECKPOINT_EVERY == 0:
+            try:
+                self._synced().create_checkpoint()
+            except (DeltaError, OSError) as error:
+                raise ExecutionError(
+                    f"{self.root}: version {version} is committed, its checkpoint failed ({_first_line(error)})",
+                    "is the disk full?",
+                ) from error
+        return version
+
+    def _put(self, version: int, actions: Sequence[Mapping[str, Any]], *, alone: bool) -> int:
+        """Link an entry into the log as this version, or as the next free one when what came first allows it.
+
+        An entry that must be `alone` was built on exactly the version before; an append only on its schema.
+        """
+        waiting = self.root / "_delta_log" / f"_commit_{uuid.uuid4()}.json.tmp"
+        applications = {action["txn"]["appId"] for action in actions if "txn" in action}
+        try:
+            waiting.write_text("".join(json.dumps(action, allow_nan=False) + "\n" for action in actions))
+            for candidate in range(version, version + _RIVALS):
+                try:
+                    os.link(waiting, self._entry(candidate))
+                    return candidate
+                except FileExistsError:
+                    rival = [json.loads(line) for line in self._entry(candidate).read_text().splitlines() if line]
+                if alone or any(
+                    "metaData" in r or "protocol" in r or r.get("txn", {}).get("appId") in applications for r in rival
+                ):
+                    break
+        finally:
+            waiting.unlink(missing_ok=True)
+        raise ConflictError(f"{self.root}: another commit came first (version {candidate})")
+
+    def _entry(self, version: int) -> Path:
+        return self.root / "_delta_log" / f"{version:020}.json"
 
     def vacuum(self, keep_versions: Iterable[int], retention_hours: float) -> list[str]:
         """Delete files that neither the newest nor a kept version uses and that are old enough."""
         keep = sorted({*keep_versions, self.version})
         try:
-            return self._table.vacuum(
+            return self._synced().vacuum(
                 retention_hours=int(retention_hours),
                 dry_run=False,
                 enforce_retention_duration=False,
@@ -335,7 +402,7 @@ class DeltaLog:
     def add_columns(self, fields: Sequence[Any]) -> None:
         """Add nullable columns to the table's schema; a new column in a commit's schema would be dropped."""
         self._check_writable(self.snapshot(), [])
-        self._table.alter.add_columns(list(fields))
+        self._synced().alter.add_columns(list(fields))
         self.refresh()
 
     def _load(self, version: int | None) -> DeltaTable:
@@ -448,16 +515,6 @@ class DeltaLog:
                 if nulls is None or nulls > 0:
                     raise TableError(f"{self.root}: column {name} is NOT NULL and would get a NULL", "give it a value")
 
-    def _check_committed(self, before: Snapshot, added: set[str], removed: set[str]) -> None:
-        after = self.snapshot()
-        alone = after.version == before.version + 1
-        right = added <= after.active and not (removed & after.active)
-        if not right or (alone and after.active != (before.active | added) - removed):
-            raise ExecutionError(
-                f"{self.root}: version {after.version} does not hold the files that were committed",
-                "restore the version before and report this",
-            )
-
 
 def create_log(
     path: str | Path,
@@ -503,6 +560,54 @@ def local_folder(path: str | Path) -> Path:
             raise TableError(f"{text}: only local and mounted folders are supported", "mount the store as a folder")
         text = unquote(parts.path)
     return Path(text).absolute()
+
+
+def _after(before: Snapshot, adds: Sequence[NewFile], removed: Sequence[str]) -> Snapshot | None:
+    """The snapshot that a commit on another one makes, without a look at the log; None when that needs one."""
+    columns = before.statistics.schema
+    rows: dict[str, list[Any]] = {name: [] for name in columns.names}
+    for new in adds:
+        row = {"path": new.path, "size_bytes": new.size, "modification_time": _now_ms()}
+        row["num_records"] = new.statistics["numRecords"]
+        for prefix, values in (
+            ("partition", new.partition),
+            ("min", new.statistics["minValues"]),
+            ("max", new.statistics["maxValues"]),
+            ("null_count", new.statistics["nullCount"]),
+        ):
+            row |= {f"{prefix}.{name}": value for name, value in values.items()}
+        if not row.keys() <= rows.keys():
+            return None
+        for name, found in rows.items():
+            found.append(row.get(name))
+    try:
+        new_rows = [pa.array(rows[f.name], None if any(rows[f.name]) else f.type).cast(f.type) for f in columns]
+    except pa.ArrowException:
+        return None
+    kept = before.statistics
+    if removed:
+        kept = kept.filter(pa.array(~np.isin(before.paths, list(removed))))
+    statistics = pa.concat_tables([kept, pa.table(new_rows, schema=columns)]).combine_chunks()
+    return replace(before, version=before.version + 1, statistics=statistics)
+
+
+def _removals(before: Snapshot, paths: Sequence[str], data_change: bool) -> list[dict[str, Any]]:
+    """The `remove`s of the log for files of a snapshot."""
+    if not paths:
+        return []
+    chosen = np.isin(before.paths, list(paths))
+    sizes = before.statistics["size_bytes"].filter(pa.array(chosen)).to_pylist()
+    return [
+        {
+            "path": quote(f.path, safe=_LEGAL),
+            "deletionTimestamp": _now_ms(),
+            "dataChange": data_change,
+            "extendedFileMetadata": True,
+            "partitionValues": dict(f.partition),
+            "size": size,
+        }
+        for f, size in zip(before.files(chosen), sizes, strict=True)
+    ]
 
 
 def _parse_commit(version: int, text: str) -> Commit:

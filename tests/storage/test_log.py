@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +16,8 @@ from deltalake import DeltaTable, Field, write_deltalake
 from deltalake.schema import PrimitiveType
 
 from storage.log import DeltaLog, NewFile, create_log, is_delta, open_log
-from storage.writing import describe_file
-from views.errors import ConflictError, TableError
+from storage.writing import describe_file, write_rows
+from views.errors import ConflictError, ExecutionError, TableError
 
 SCHEMA = pa.schema([("a", pa.int64()), ("s", pa.string())])
 
@@ -243,3 +245,77 @@ def raise_protocol(root: Path, reader: int, writer: int, configuration: dict[str
                 f["metadata"] = {"delta.columnMapping.id": i + 1, "delta.columnMapping.physicalName": f["name"]}
             line["metaData"]["schemaString"] = json.dumps(schema)
     first.write_text("\n".join(map(json.dumps, lines)))
+
+
+EVERY_TYPE = pa.table(
+    {
+        "i": [0, -3],
+        "f": [0.0, 2.5],
+        "s": ["", "é"],
+        "b": [True, None],
+        "d": [dt.date(1969, 12, 31), dt.date(2026, 1, 2)],
+        "t": pa.array([dt.datetime(2026, 1, 2, 3, 4, 5, 678901), None], pa.timestamp("us", "UTC")),
+        "n": pa.array([dt.datetime(1960, 1, 1), dt.datetime(2026, 1, 2)], pa.timestamp("us")),
+        "c": pa.array([Decimal("0.00"), Decimal("12.34")], pa.decimal128(10, 2)),
+        "w": pa.array([Decimal(1), None], pa.decimal128(38, 10)),
+        "none": pa.array([None, None], pa.int32()),
+        "st": [{"x": 1}, {"x": 2}],
+        "p": ["a b/c", "é%20"],
+        "q": [dt.date(2026, 1, 2), None],
+    }
+)
+
+
+@pytest.mark.parametrize("partition_by", [[], ["p"], ["q", "p"], ["i"], ["t"], ["c"]])
+def test_a_snapshot_after_our_commit_is_what_delta_rs_reads(tmp_path: Path, partition_by: list[str]) -> None:
+    log = create_log(tmp_path / "t", EVERY_TYPE.schema, partition_by=partition_by)
+    for _ in range(2):
+        log.commit(write_rows(EVERY_TYPE, log.root, partition_by))
+    log.commit(write_rows(EVERY_TYPE, log.root, partition_by), log.snapshot().paths[:1], data_change=False)
+    again = open_log(log.root)
+    assert log.version == again.version == 3
+    assert log.snapshot().statistics.schema == again.snapshot().statistics.schema
+    ours, theirs = (
+        each.snapshot().statistics.drop_columns(["modification_time"]).sort_by("path").to_pylist()
+        for each in (log, again)
+    )
+    assert ours == theirs
+    assert DeltaTable(str(log.root)).to_pyarrow_table().num_rows == 6 - (1 if partition_by else 2)
+
+
+def test_a_commit_returns_its_own_version_though_others_came_between(log: DeltaLog) -> None:
+    rival = open_log(log.root)
+    for i in range(12):
+        rival.commit([put(log.root, f"rival{i}.parquet", [(i, "r")])])
+    assert log.commit([put(log.root, "ours.parquet", [(9, "o")])]) == 13
+    rival.refresh()
+    rival.commit([put(log.root, "merged.parquet", [(9, "o")])], ["ours.parquet"])
+    assert log.snapshot().active == open_log(log.root).snapshot(13).active
+
+
+def test_an_append_does_not_land_behind_a_change_of_the_schema(log: DeltaLog) -> None:
+    open_log(log.root).add_columns([Field("extra", PrimitiveType("string"))])
+    with pytest.raises(ConflictError):
+        log.commit([put(log.root, "two.parquet", [(3, "y")])])
+
+
+def test_two_refreshes_from_one_base_table_do_not_both_land(log: DeltaLog) -> None:
+    rival = open_log(log.root)
+    log.commit([put(log.root, "two.parquet", [(3, "y")])], consumed={"base": 4})
+    with pytest.raises(ConflictError):
+        rival.commit([put(log.root, "three.parquet", [(3, "y")])], consumed={"base": 4})
+    rival.commit([put(log.root, "three.parquet", [(3, "y")])], consumed={"other": 4})
+    assert (open_log(log.root).consumed("base"), open_log(log.root).consumed("other")) == (4, 4)
+
+
+def test_a_log_that_does_not_hold_what_was_committed_is_noticed(log: DeltaLog) -> None:
+    log.commit([put(log.root, "two.parquet", [(3, "y")])])
+    entry = log.root / "_delta_log" / f"{1:020}.json"
+    entry.write_text("\n".join(line for line in entry.read_text().splitlines() if '"add"' not in line))
+    with pytest.raises(ExecutionError, match="version 1 does not hold"):
+        log.history()
+
+
+def test_a_compaction_is_told_from_an_update_in_the_history(log: DeltaLog) -> None:
+    log.commit([put(log.root, "two.parquet", [(1, "x"), (2, None)])], ["one.parquet"], data_change=False)
+    assert log.history()[0].operation == "OPTIMIZE"
