@@ -7,6 +7,8 @@ rewritten. The bag is respected: deleting one of two equal rows leaves one.
 from __future__ import annotations
 
 import difflib
+import functools
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -134,6 +136,9 @@ def _prepare_bulk(table: Table, rows: DataFrame) -> Prepared:
             added = [DataFile(f.path, f.partition) for f in part.adds]
             new = read_files(table.spark, table.root, now.fields, now.partition_columns, added)
             keys = [F.col(quoted(c)) for c in table.key]
+            missing = functools.reduce(operator.or_, (k.isNull() for k in keys))
+            if new.where(missing).limit(1).toArrow().num_rows:
+                raise _null_key(table)
             all_keys = table.rows().select(*keys).unionByName(new.select(*keys))
             twice = all_keys.groupBy(*keys).agg(F.count(F.lit(1)).alias(COUNT)).where(F.col(COUNT) > 1)
             for key in tuples(twice.select(*keys).limit(1).toArrow()):
@@ -297,7 +302,7 @@ def _check_new_keys(table: Table, new: pa.Table) -> None:
         return
     keys = tuples(new.select(list(table.key)))
     if any(value is None for key in keys for value in key):
-        raise UpdateError(f"{table.name}: a NULL in key {', '.join(table.key)}", "nothing was committed")
+        raise _null_key(table)
     key, times = Counter(keys).most_common(1)[0]
     if times > 1:
         raise _duplicate(table, key)
@@ -311,6 +316,10 @@ def _check_keys_free(table: Table, new: pa.Table, matches: _Matches, kill: list[
     for key in tuples(new.select(list(table.key))):
         if key in taken:
             raise _duplicate(table, key)
+
+
+def _null_key(table: Table) -> UpdateError:
+    return UpdateError(f"{table.name}: a NULL in key {', '.join(table.key)}", "nothing was committed")
 
 
 def _duplicate(table: Table, key: Row) -> UpdateError:

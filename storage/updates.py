@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from storage import intents, writing
@@ -60,6 +61,8 @@ def _prepare_all(tables: Mapping[str, Table], what: Mapping[str, Change] | str) 
         for name, change in _changes_of(tables, what).items():
             tables[name].log.refresh()
             if isinstance(change, Statement):
+                for other in tables.values():  # which it may read
+                    other.log.refresh()
                 parts.append(_prepare_statement(tables[name], change, tables))
             else:
                 parts.append(prepare(tables[name], change))
@@ -139,11 +142,20 @@ def _prepare_bulk(
                 part.adds += write_rows(new, table.root, now.partition_columns)
             part.change_files = write_change_file(net(union(frames)), table.root)
         with _running(tables, _selection(table, statement, {}, FILE_COLUMN), mask, with_file=True) as rows:
-            touched = rows.select(FILE_COLUMN).distinct().toArrow()[FILE_COLUMN].to_pylist()
-        part.removes = sorted(file_of(uri, table.root) for uri in touched)
+            touched = rows.groupBy(FILE_COLUMN).agg(F.count(F.lit(1)).alias("hits")).toArrow()
+        part.removes = sorted(file_of(uri, table.root) for uri in touched[FILE_COLUMN].to_pylist())
         kept = _selection(table, statement, {}, negated=True)
-        with _running(tables, kept, np.isin(now.paths, part.removes)) as rows:
-            part.adds += write_rows(rows, table.root, now.partition_columns)
+        rewritten = np.isin(now.paths, part.removes)
+        with _running(tables, kept, rewritten) as rows:
+            left = write_rows(rows, table.root, now.partition_columns)
+        part.adds += left
+        before = now.statistics["num_records"].filter(pa.array(rewritten)).to_pylist()
+        after = sum(f.statistics["numRecords"] for f in left) + sum(touched["hits"].to_pylist())
+        if None not in before and sum(before) != after:
+            raise ExecutionError(
+                f"{table.name}: of {sum(before)} rows the engine found {after} with the condition and without it",
+                "nothing was committed; update in smaller parts, or use engine: spark",
+            )
     except BaseException:
         part.discard()
         raise

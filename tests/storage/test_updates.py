@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from sqlglot import exp
 
 from storage import writing
 from storage.log import DeltaLog, open_log
@@ -79,6 +80,15 @@ def test_a_statement_reads_what_its_names_mean_where_they_stand(bag: Table, peop
            intents_folder=intents)  # fmt: skip
     update(tables, "INSERT INTO bag SELECT p.y + 20, p.x FROM bag AS p(y, x) WHERE x = 'q'", intents_folder=intents)
     assert stored(bag) == Counter([(1, "p"), (1, "p"), (2, "q"), (None, None), (1, "w"), (2, "w"), (22, "q")])
+
+
+def test_a_statement_reads_other_tables_as_they_now_stand(
+    spark: SparkSession, bag: Table, people: Table, intents: Path
+) -> None:
+    elsewhere = Table(spark, people.root, name="people", key=["id"])
+    update({"people": elsewhere}, "DELETE FROM people WHERE id > 1", intents_folder=intents)
+    update({"bag": bag, "people": people}, "DELETE FROM bag WHERE x IN (SELECT id FROM people)", intents_folder=intents)
+    assert stored(bag) == Counter([(2, "q"), (None, None)])
 
 
 def test_a_table_may_have_any_name(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
@@ -223,6 +233,8 @@ def test_few_rows_and_many_rows_take_different_ways_to_the_same_table(
     update(tables, "INSERT INTO t SELECT k + 100, v FROM t", intents_folder=intents)
     with pytest.raises(UpdateError, match="duplicate key"):
         update(tables, "INSERT INTO t SELECT k + 100, v FROM t WHERE k < 100", intents_folder=intents)
+    with pytest.raises(UpdateError, match="a NULL in key k"):
+        update(tables, "INSERT INTO t SELECT nullif(k, 2) + 1000, v FROM t", intents_folder=intents)
     check = duckdb.connect()
     check.register("start", start)
     check.execute("CREATE TABLE t AS SELECT * FROM start")
@@ -234,6 +246,17 @@ def test_few_rows_and_many_rows_take_different_ways_to_the_same_table(
     for row, count in summed(table, 0, table.version).items():
         total[row] += count
     assert +total == stored(table)
+
+
+def test_rows_that_the_engine_loses_between_a_condition_and_its_negation_stop_the_update(
+    bag: Table, intents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the coalesce, a row whose condition is NULL would neither be deleted nor stay."""
+    monkeypatch.setattr(writing, "DRIVER_ROWS", 1)
+    monkeypatch.setattr(exp, "func", lambda name, condition, otherwise: condition)
+    with pytest.raises(ExecutionError, match="of 4 rows the engine found 3"):
+        update({"bag": bag}, "DELETE FROM bag WHERE x = 1", intents_folder=intents)
+    assert bag.log.refresh() == 0
 
 
 def test_a_random_sequence_of_updates_equals_duckdb_after_each(
