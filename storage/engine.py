@@ -16,6 +16,7 @@ One process holds one engine: PySpark breaks when Classic and Connect meet, in e
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["spark", "sail", "master", "remote"]
 EngineSetting = str | Mapping[str, object]
+
+_log = logging.getLogger("advisor.engine")
 
 GET_JAVA = "install Java 17 or newer: apt-get install openjdk-17-jre-headless"
 GET_SAIL = "pip install spark-view-advisor[sail]"
@@ -144,6 +147,8 @@ def open_session(
             "PySpark holds one of the two per process: use a second process",
         )
     _refuse_foreign_session()
+    if engine == "auto" and asked.kind == "sail":
+        _log.warning(asked.why)  # answers can differ: whoever did not choose Sail is told
     match asked.kind:
         case "spark" | "master":
             opened = _open_classic(asked, app_name)

@@ -59,6 +59,18 @@ def test_auto_is_sail_without_java_and_says_so() -> None:
     assert "openjdk-17" in resolve("auto").why
 
 
+def test_a_session_on_sail_that_nobody_asked_for_says_so_once() -> None:
+    script = """
+from storage import engine
+engine.find_java = lambda: None
+print(engine.open_session("auto").range(4).count())
+engine.open_session("auto")
+"""
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert answer.stdout == "4\n"
+    assert answer.stderr.count("no Java 17 or newer found: Sail runs instead of Spark") == 1
+
+
 @pytest.mark.usefixtures("no_java")
 def test_without_java_and_sail_the_error_names_both_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "find_spec", lambda name: None)
