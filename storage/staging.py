@@ -341,7 +341,7 @@ def _rows_of_keys(table: Table, keys: pa.Table) -> pa.Table:
         if key not in known:
             shown = _show(dict(zip(table.key, key, strict=True)))
             raise UpdateError(f"{table.name}: no row to delete has key {shown}", "nothing was committed")
-    return found.rows
+    return found.rows.take(_indices([i for i, n in enumerate(found.counts) for _ in range(n)]))
 
 
 def _typed(table: Table, rows: Rows, *, partial: bool = False) -> pa.Table:

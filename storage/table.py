@@ -15,7 +15,7 @@ from storage.changes import changes
 from storage.log import CHANGES_FOLDER, DeltaLog, NewFile, create_log, is_delta, local_folder
 from storage.reading import read_files, read_snapshot
 from storage.writing import describe_file, storable, write_rows
-from views.errors import TableError
+from views.errors import ExecutionError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,6 +158,30 @@ def create_table(
     return Table(spark, root, name=name, key=key)
 
 
+def store_rows(
+    spark: SparkSession, path: str | Path, rows: DataFrame, *, description: str, consumed: Mapping[str, int]
+) -> Table:
+    """Let these rows be all rows of a table, in one commit; a table that is there keeps its schema or gets theirs.
+
+    `description` says what the rows are. `consumed` names the version of each table that they were made from.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    root = local_folder(path)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExecutionError(f"{root}: cannot be made ({error.strerror})", "is the warehouse writable?") from error
+    schema = _nullable(storable(to_arrow_schema(rows.schema).empty_table()).schema)
+    before = DeltaLog(root) if is_delta(root) else None
+    adds = write_rows(rows, root)
+    if before is not None and before.description == description and before.schema == schema:
+        before.commit(adds, before.snapshot().paths, consumed=consumed)
+    else:
+        create_log(root, schema, adds, description=description, consumed=consumed, replaces=before is not None)
+    return Table(spark, root)
+
+
 def convert_parquet(path: str | Path) -> DeltaLog:
     """Turn a Parquet folder into a Delta table in place: only `_delta_log` is added, no file is touched.
 
@@ -171,7 +195,7 @@ def convert_parquet(path: str | Path) -> DeltaLog:
     for p in found:
         partition = dict(_partition_of(part) for part in p.relative_to(root).parts[:-1] if "=" in part)
         files.append(describe_file(root, p.relative_to(root).as_posix(), partition))
-        schemas.append(pq.read_schema(p))
+        schemas.append(_schema_for_spark(p))
     names = list(files[0].partition)
     if any(list(f.partition) != names for f in files):
         raise TableError(f"{root}: the folders disagree about the partition columns", "use one layout throughout")
@@ -211,6 +235,32 @@ def as_arrow(rows: Rows) -> pa.Table:
 def is_frame(rows: Any) -> TypeGuard[DataFrame]:
     """Whether rows are a Spark DataFrame of either kind, Classic or Connect."""
     return hasattr(rows, "toArrow")
+
+
+def _schema_for_spark(path: Path) -> pa.Schema:
+    """A file's schema as Spark reads it: its own INT96 timestamps are moments, and some types it does not read."""
+    footer = pq.read_metadata(path).schema
+    columns = [footer.column(i) for i in range(len(footer))]
+    for column in columns:
+        kind = str(column.logical_type)
+        if "nanoseconds" in kind or kind == "Float16":
+            what = "half floats" if kind == "Float16" else "nanoseconds"
+            raise TableError(
+                f"{path}: column {column.path} holds {what}, which Spark does not read",
+                "write the file again with microseconds or floats (pandas: coerce_timestamps='us')",
+            )
+    moments = {column.path.split(".")[0] for column in columns if column.physical_type == "INT96"}
+    return pa.schema([f.with_type(_in_utc(f.type)) if f.name in moments else f for f in footer.to_arrow_schema()])
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_in_utc(f.type)) for f in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_in_utc(kind.key_type), _in_utc(kind.item_type))
+    return pa.list_(_in_utc(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

@@ -126,6 +126,12 @@ def test_deletes_may_name_only_the_key_and_rows_may_come_from_pandas(people: Tab
     assert stored(people) == Counter([(2, "bob", "NaN"), (3, None, 0.0), (9, "zoe", 9.0)])
 
 
+def test_a_key_that_others_wrote_twice_is_deleted_whole(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
+    table = create_table(spark, tmp_path / "t", pa.table({"k": [1, 1, 1, 2], "v": ["a", "a", "b", "c"]}), key=["k"])
+    update({"t": table}, {"t": Change(deletes=pa.table({"k": [1]}))}, intents_folder=intents)
+    assert stored(table) == Counter([(2, "c")])
+
+
 def test_moving_a_key_in_one_transaction_is_allowed(people: Table, intents: Path) -> None:
     update({"people": people}, "UPDATE people SET id = id + 1", intents_folder=intents)
     assert sorted(row[0] for row in stored(people)) == [2, 3, 4, 5]

@@ -21,8 +21,9 @@ from deltalake import DeltaTable
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from storage import writing
-from storage.log import create_log
+from storage.log import create_log, is_delta
 from storage.reading import read_snapshot
+from storage.table import Table, convert_parquet
 from storage.writing import describe_file, storable, write_change_file, write_rows
 from views.errors import ExecutionError, TableError
 
@@ -300,3 +301,26 @@ def test_a_folder_that_cannot_be_written_is_said_by_name(tmp_path: Path) -> None
     (tmp_path / "t").write_text("a file, not a folder")
     with pytest.raises(ExecutionError, match="cannot be written"):
         write_rows(pa.table({"v": [1]}), tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [(pa.timestamp("ns"), "nanoseconds"), (pa.list_(pa.timestamp("ns", "UTC")), "nanoseconds"),
+                       (pa.float16(), "half floats")]
+)  # fmt: skip
+def test_a_parquet_file_that_spark_cannot_read_is_not_converted(tmp_path: Path, kind: pa.DataType, says: str) -> None:
+    pq.write_table(pa.table({"x": pa.array([None], kind)}), tmp_path / "a.parquet")
+    with pytest.raises(TableError, match=rf"a\.parquet: column x.* holds {says}"):
+        convert_parquet(tmp_path)
+    assert not is_delta(tmp_path)
+
+
+@pytest.mark.engine
+def test_a_folder_with_the_old_timestamps_of_spark_is_converted_and_read(spark: Any, tmp_path: Path) -> None:
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
+    rows = pa.table(
+        {"x": pa.array([moment], pa.timestamp("us")), "l": pa.array([[moment]], pa.list_(pa.timestamp("us")))}
+    )
+    pq.write_table(rows, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+    convert_parquet(tmp_path)
+    utc = moment.replace(tzinfo=dt.UTC)
+    assert Table(spark, tmp_path).snapshot().toArrow().to_pylist() == [{"x": utc, "l": [utc]}]
