@@ -180,10 +180,11 @@ def _commit_anew(table: Table, change: Change, **names: str) -> int:
         part = prepare(table, change)
         try:
             return commit_part(part, **names)
-        except BaseException as error:
+        except ConflictError:
             part.discard()
-            if not isinstance(error, ConflictError):
-                raise
+        except BaseException:
+            part.discard()
+            raise
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))
     raise ExecutionError(f"{table.name}: lost the race {ATTEMPTS} times", "try again")
 

@@ -212,7 +212,7 @@ def mapped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sha
     shared = Shared(spark, tmp_path_factory.mktemp("mapped") / "t")
     shared.run(
         "CREATE TABLE {t} (id BIGINT, price INT, part STRING, note STRING, s STRUCT<a: INT, b: ARRAY<STRUCT<c: INT>>>) "
-        f"USING delta PARTITIONED BY (part) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        "USING delta PARTITIONED BY (part) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
         "INSERT INTO {t} VALUES (1, 10, 'p', 'n', struct(1, array(struct(7)))), (2, 20, 'q', 'm', NULL), "
         "(2, 20, NULL, 'm', NULL)",
         "UPDATE {t} SET price = 11 WHERE id = 1",
