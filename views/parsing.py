@@ -25,6 +25,8 @@ def parse(sql: str, label: str) -> exp.Query:
         line = sql[: sql.find(";")].count("\n") + 1
         raise ViewError(f"{label}: line {line}: {len(statements)} statements", "keep one SELECT")
     query = statements[0].unnest()
+    if isinstance(query, exp.Values):
+        query = exp.select("*").from_(query)
     if not isinstance(query, exp.Select | exp.SetOperation):
         kind = str(statements[0].sql(dialect="spark")).split(maxsplit=1)[0].upper()[:20]
         raise ViewError(f"{label}: {kind} is not a query", "write one SELECT, WITH or set operation")

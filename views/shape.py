@@ -13,6 +13,7 @@ from sqlglot import exp
 from views.conditions import Column, Condition, Resolver, condition, conjuncts, is_join
 from views.errors import ViewError
 from views.parsing import parse
+from views.references import ancestors, defined_by_with, references
 from views.spelling import did_you_mean
 
 
@@ -100,7 +101,7 @@ def _shape(view: str, catalog: Catalog, above: tuple[str, ...]) -> Shape:
     tables: list[str] = []
     below: dict[str, Shape] = {}
     sources: dict[int, str] = {}
-    for reference in _references(query):
+    for reference in references(query):
         name = _resolve_name(reference, catalog, view)
         sources[id(reference)] = name
         if name in catalog.views:
@@ -132,34 +133,6 @@ def _shape(view: str, catalog: Catalog, above: tuple[str, ...]) -> Shape:
         groups=len(group.expressions) if group else single.groups if single is not None else 0,
         oddities=tuple(dict.fromkeys([*_oddities(query, top, aggregate), *_inherited(below)])),
     )
-
-
-def _references(query: exp.Query) -> Iterator[exp.Table]:
-    """The tables that are read, without those that a WITH clause in scope defines."""
-    for table in query.find_all(exp.Table, bfs=False):
-        if isinstance(table.this, exp.Identifier) and (table.db or not _defined_by_with(table)):
-            yield table
-
-
-def _defined_by_with(table: exp.Table) -> bool:
-    """Whether the name is a common table expression; one does not see itself or later ones, unless recursive."""
-    node: exp.Expr | None = table
-    while node is not None:
-        clause = node.args.get("with_") or node.args.get("with")
-        for cte in clause.expressions if clause is not None else ():
-            inside = any(ancestor is cte for ancestor in _ancestors(table))
-            if inside and clause is not None and not clause.args.get("recursive"):
-                break
-            if cte.alias.casefold() == table.name.casefold():
-                return True
-        node = node.parent
-    return False
-
-
-def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
 
 
 def _resolve_name(table: exp.Table, catalog: Catalog, view: str) -> str:
@@ -245,14 +218,14 @@ def _top_select(query: exp.Expr) -> exp.Select:
         inner = source.this.unnest()
         if isinstance(inner, exp.Query):
             return _top_select(inner)
-        cte = _with_named(query, inner.name) if isinstance(inner, exp.Table) and _defined_by_with(inner) else None
-        if cte is not None and not any(ancestor is cte for ancestor in _ancestors(query)):
+        cte = _with_named(query, inner.name) if isinstance(inner, exp.Table) and defined_by_with(inner) else None
+        if cte is not None and not any(ancestor is cte for ancestor in ancestors(query)):
             return _top_select(cte.this)
     return query
 
 
 def _with_named(select: exp.Expr, name: str) -> exp.CTE | None:
-    for node in (select, *_ancestors(select)):
+    for node in (select, *ancestors(select)):
         clause = node.args.get("with_") or node.args.get("with")
         for cte in clause.expressions if clause is not None else ():
             if cte.alias.casefold() == name.casefold():

@@ -1,0 +1,87 @@
+"""Type errors that Spark would report, found without an engine: comparing a number with a date, summing dates.
+
+Types come from sqlglot's annotation of the qualified query. Only clear contradictions between families of types
+are errors; text mixes with everything because Spark casts it, and what is not known is left to the engine.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.schema import MappingSchema
+
+from views.catalog import Catalog
+from views.errors import ViewError
+from views.places import fragment, place
+
+_TIMES = exp.DataType.TEMPORAL_TYPES
+_FAMILIES = {
+    "a number": exp.DataType.NUMERIC_TYPES,
+    "text": exp.DataType.TEXT_TYPES,
+    "a moment": _TIMES,
+    "a boolean": {exp.DataType.Type.BOOLEAN},
+    "a collection": {exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type.STRUCT},
+}
+
+
+def check_types(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
+    """The same query, if no expression in it contradicts its columns' types; else a ViewError with the place."""
+    read = {table.name for table in query.find_all(exp.Table)} & catalog.relations.keys()
+    columns: dict[str, object] = {
+        name: {c: t or "unknown" for c, t in catalog.relations[name].columns.items()} for name in read
+    }
+    schema = MappingSchema(columns, dialect="spark", normalize=False)
+    typed = annotate_types(query.copy(), schema=schema, dialect="spark")
+    for node in typed.walk():
+        _check(node, label)
+    return query
+
+
+def _check(node: exp.Expr, label: str) -> None:
+    match node:
+        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE() | exp.NullSafeEQ():
+            left, right = _family(node.this), _family(node.expression)
+            if left and right and left != right and "text" not in (left, right):
+                _fail(node, f"{fragment(node)} compares {left} with {right}", "cast one side", label)
+        case exp.Mul() | exp.Div() | exp.Mod() | exp.Add() | exp.Sub():
+            moments = isinstance(node, exp.Add | exp.Sub)
+            for side in (node.this, node.expression):
+                family = _family(side)
+                if family in ("a boolean", "a collection") or (family == "a moment" and not moments):
+                    _fail(node, f"{fragment(node)} calculates with {family}", "cast it to a number", label)
+        case exp.Sum() | exp.Avg():
+            family = _family(node.this)
+            if family in ("a boolean", "a moment", "a collection"):
+                _fail(node, f"{fragment(node)} adds up {family}", "aggregate a number", label)
+        case exp.And() | exp.Or():
+            for side in (node.this, node.expression):
+                _check_condition(side, label)
+        case exp.Not() | exp.Where() | exp.Having() | exp.Qualify():
+            _check_condition(node.this, label)
+        case exp.Join() if node.args.get("on"):
+            _check_condition(node.args["on"], label)
+        case exp.SetOperation():
+            for left_column, right_column in zip(node.left.selects, node.right.selects, strict=False):
+                one, other = _family(left_column), _family(right_column)
+                if one and other and one != other and "text" not in (one, other):
+                    what = f"the sides give {one} and {other} for column {left_column.alias_or_name!r}"
+                    _fail(left_column, what, "cast one side", label)
+
+
+def _check_condition(node: exp.Expr, label: str) -> None:
+    family = _family(node)
+    if family is not None and family != "a boolean":
+        _fail(node, f"{fragment(node)} is {family}, not a condition", "compare it with something", label)
+
+
+def _family(node: exp.Expr) -> str | None:
+    kind = node.type
+    if isinstance(node, exp.Any | exp.All) or node.find(exp.Interval):
+        return None
+    return next((name for name, types in _FAMILIES.items() if kind is not None and kind.this in types), None)
+
+
+def _fail(node: exp.Expr, problem: str, hint: str, label: str) -> NoReturn:
+    raise ViewError(f"{label}: {place(node)}{problem}", hint)

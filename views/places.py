@@ -1,0 +1,53 @@
+"""Where something stands in a view's SQL, in words: line, column and the fragment itself."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+_SHOWN = 60
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+
+
+def place(node: exp.Expr) -> str:
+    """`line 2, column 8: ` of the first word of a node, or nothing where the parser did not keep it.
+
+    >>> import sqlglot
+    >>> place(sqlglot.parse_one("SELECT a,\\n  b FROM t").selects[1])
+    'line 2, column 3: '
+    """
+    marks = [each.meta for each in node.walk() if "line" in each.meta]
+    if not marks:
+        return ""
+    first = min(marks, key=lambda mark: (mark["line"], mark["start"]))
+    width = first["end"] - first["start"]
+    return f"line {first['line']}, column {first['col'] - width}: "
+
+
+def fragment(node: exp.Expr) -> str:
+    """The text of a node, on one line and cut to what fits a message.
+
+    >>> fragment(exp.column("x", "t", quoted=True))
+    "'t.x'"
+    """
+    text = " ".join(plain_sql(node).split())
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+
+
+def plain_sql(node: exp.Expr) -> str:
+    """A node as Spark's SQL for people: quotes only around names that need them."""
+    node = node.copy()
+    for name in node.find_all(exp.Identifier):
+        if _PLAIN.fullmatch(name.name):
+            name.set("quoted", False)
+    return str(node.sql(dialect="spark"))
+
+
+def plain_name(text: str) -> str:
+    """A name, in backticks where it needs them.
+
+    >>> plain_name("n_name"), plain_name("a.b")
+    ('n_name', '`a.b`')
+    """
+    return text if _PLAIN.fullmatch(text) else "`" + text.replace("`", "``") + "`"

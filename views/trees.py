@@ -1,0 +1,43 @@
+"""Small operations on expression trees that every pass needs; a tree that is given is never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+_ATOMS = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Func, exp.Paren, exp.Subquery, exp.Window, exp.Identifier)
+
+
+def rewritten(node: exp.Expr, value: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:
+    """The expression with columns replaced by copies of other expressions, in parentheses where they need them.
+
+    >>> import sqlglot
+    >>> more = sqlglot.condition("z + 1")
+    >>> rewritten(sqlglot.condition("x * y"), lambda c: more if c.name == "x" else None).sql()
+    '(z + 1) * y'
+    """
+    root = exp.Paren(this=node.copy())
+    for column in list(root.find_all(exp.Column)):
+        found = value(column)
+        if found is not None:
+            whole = column.parent is root or isinstance(found, _ATOMS)
+            column.replace(found.copy() if whole else exp.Paren(this=found.copy()))
+    result: exp.Expr = root.this
+    return result
+
+
+def operand(node: exp.Expr) -> exp.Expr:
+    """The expression as one side of a comparison."""
+    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Unary | exp.Predicate) else node
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts that AND joins, however they are nested.
+
+    >>> import sqlglot
+    >>> [part.sql() for part in conjuncts(sqlglot.condition("a = 1 AND (b = 2 AND c = 3)"))]
+    ['a = 1', 'b = 2', 'c = 3']
+    """
+    node = node.unnest()
+    return [part for each in node.flatten() for part in conjuncts(each)] if isinstance(node, exp.And) else [node]
