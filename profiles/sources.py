@@ -39,7 +39,7 @@ class _Found:
 
     rows: Estimate | None = None
     row_bytes: Estimate | None = None
-    columns: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, tuple[Bound, Bound, Source]] = field(default_factory=dict)
     clustered: tuple[str, ...] = ()
     observed: UpdateHistory = field(default_factory=UpdateHistory)
@@ -79,7 +79,7 @@ def table_statistics(workload: Workload, name: str) -> TableStatistics:
         or found.observed.rows
         or Estimate.of(DEFAULT_ROWS_PER_UPDATE, "default"),
         changes_per_row=_changes_per_row(updates, found.observed),
-        columns=tuple(table.columns or found.columns),
+        columns=dict(table.columns or found.columns),
         key=table.key,
         ranges={**found.ranges, **declared_ranges},
         clustered=(*found.clustered, *table.key[:1]),
@@ -131,6 +131,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 def _delta(path: Path) -> _Found:
     from storage.log import open_log
+    from storage.types import spark_types
 
     log = open_log(path)
     snapshot = log.snapshot()
@@ -139,7 +140,7 @@ def _delta(path: Path) -> _Found:
     return _Found(
         rows=None if rows is None else Estimate.of(float(rows), "measured"),
         row_bytes=Estimate.of(snapshot.num_bytes / rows, "measured", least=1.0) if rows else None,
-        columns=snapshot.columns,
+        columns=spark_types(snapshot.fields),
         ranges=_log_ranges(snapshot),
         clustered=snapshot.partition_columns,
         observed=observed,
@@ -189,8 +190,10 @@ def _parquet(files: Sequence[Path]) -> _Found:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from storage.types import delta_fields, spark_types
+
     rows = size = 0
-    columns: tuple[str, ...] = ()
+    columns: dict[str, str] = {}
     lows: dict[str, list[Any]] = {}
     highs: dict[str, list[Any]] = {}
     groups = 0
@@ -201,7 +204,7 @@ def _parquet(files: Sequence[Path]) -> _Found:
             reason = str(error).splitlines()[0][:120]
             raise TableError(f"{file}: is not a readable Parquet file ({reason})", "write it again") from None
         rows, size = rows + footer.num_rows, size + file.stat().st_size
-        columns = columns or tuple(footer.schema.to_arrow_schema().names)
+        columns = columns or spark_types(delta_fields(footer.schema.to_arrow_schema()))
         groups += footer.num_row_groups
         for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
             for chunk in (group.column(i) for i in range(group.num_columns)):

@@ -71,7 +71,8 @@ class TableStatistics:
     rows_per_update: Estimate
     changes_per_row: float = 2.0
     """Tuples that one changed row adds to A and D: a modification is a deletion and an insertion."""
-    columns: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Column and Spark type, in order."""
     key: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[Bound, Bound, Source]] = field(default_factory=dict)
     """Column: lowest and highest value, and who says so."""

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from profiles import specification as spec
 from profiles.document import Document, Place, read_document, read_text
@@ -57,7 +57,16 @@ class Workload:
 def load(path: str | Path) -> Workload:
     """Read and validate the workload file at `path`."""
     file = Path(path)
-    root = read_document(file, str(path))
+    return _complete(read_document(file, str(path)), file)
+
+
+def from_values(values: dict[str, Any], folder: str | Path = ".") -> Workload:
+    """A workload given as a mapping with the keys of the file; relative paths start from `folder`."""
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
+    return _complete(Document("workload", values, {}, digest), Path(folder) / "workload")
+
+
+def _complete(root: Document, file: Path) -> Workload:
     content = validate(spec.WorkloadFile, root)
     folder = file.absolute().parent
     documents, parts = [root], [spec.Fragment(tables=content.tables, views=content.views)]

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, Transaction, create_table_with_add_actions
 
 from views.errors import ConflictError, ExecutionError, TableError
 
@@ -225,6 +225,11 @@ class DeltaLog:
     @property
     def table_id(self) -> str:
         return str(self._table.metadata().id)
+
+    @property
+    def description(self) -> str:
+        """What the table's creator says it is."""
+        return str(self._table.metadata().description or "")
 
     @property
     def schema(self) -> pa.Schema:
@@ -526,19 +531,29 @@ def create_log(
     *,
     partition_by: Sequence[str] = (),
     note: Mapping[str, Any] | None = None,
+    description: str | None = None,
+    consumed: Mapping[str, int] | None = None,
+    replaces: bool = False,
 ) -> DeltaLog:
-    """Create a Delta table in a folder, with the files that already lie there, in one commit."""
+    """Create a Delta table in a folder, with the files that already lie there, in one commit.
+
+    With `replaces` a table that is there already gets the new schema and files instead of its own, in one commit
+    too. `consumed` is as in `DeltaLog.commit`.
+    """
     root = local_folder(path)
+    transactions = [Transaction(_CONSUMED + i, v) for i, v in sorted((consumed or {}).items())]
     try:
         root.mkdir(parents=True, exist_ok=True)
         create_table_with_add_actions(
             str(root),
             Schema.from_arrow(schema),
             [new.action() for new in adds],
-            mode="error",
+            mode="overwrite" if replaces else "error",
             partition_by=list(partition_by),
+            description=description,
             commit_properties=CommitProperties(
-                custom_metadata={"advisor": json.dumps(note, sort_keys=True)} if note else None
+                custom_metadata={"advisor": json.dumps(note, sort_keys=True)} if note else None,
+                app_transactions=transactions or None,
             ),
         )
     except (DeltaError, OSError, ValueError) as error:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.log import CHANGES_FOLDER, NewFile
-from views.errors import ExecutionError, TableError
+from views.errors import ExecutionError, TableError, UpdateError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -83,6 +83,28 @@ def storable(table: pa.Table) -> pa.Table:
         return table.cast(pa.schema(fields))
     except pa.ArrowInvalid as error:
         raise TableError(f"a value does not fit what Delta can store ({_line(error)})", "round it first") from error
+
+
+def read_rows(path: str | Path) -> pa.Table:
+    """The rows of a Parquet, CSV (with header) or JSON-lines file, on the driver."""
+    file = Path(path)
+    try:
+        match file.suffix.lower():
+            case ".parquet":
+                return pq.read_table(file)
+            case ".csv":
+                import pyarrow.csv
+
+                return pyarrow.csv.read_csv(file)
+            case ".json" | ".jsonl" | ".ndjson":
+                import pyarrow.json
+
+                return pyarrow.json.read_json(file)
+    except FileNotFoundError:
+        raise UpdateError(f"{path}: no such file", "check the path") from None
+    except (pa.ArrowException, OSError) as error:
+        raise UpdateError(f"{path}: cannot be read ({_line(error)})", "write it again") from None
+    raise UpdateError(f"{path}: neither Parquet, CSV nor JSON", "name the file .parquet, .csv or .jsonl")
 
 
 def _write_here(rows: pa.Table, root: Path, path: str, partition: Mapping[str, str | None]) -> NewFile:

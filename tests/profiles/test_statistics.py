@@ -66,7 +66,7 @@ def test_a_delta_table_is_read_from_its_log(tmp_path: Path) -> None:
     assert found.row_bytes.source == "measured"
     assert found.ranges["k"] == (0.0, 49.0, "measured")
     assert found.ranges["d"] == ("2024-01-01", "2024-01-28", "measured")
-    assert found.columns == ("k", "d", "s")
+    assert found.columns == {"k": "bigint", "d": "date", "s": "string"}
     assert "version 1" in found.fingerprint
     assert (found.updates_per_day.value, found.rows_per_update.value) == (1, 50)
     assert sorted(p.relative_to(tmp_path) for p in (tmp_path / "data").rglob("*")) == before
@@ -204,7 +204,7 @@ KNOWN = TableStatistics(
     row_bytes=Estimate.of(100.0, "measured"),
     updates_per_day=Estimate.of(1.0, "declared"),
     rows_per_update=Estimate.of(1.0, "declared"),
-    columns=("k", "n", "d", "s", "x"),
+    columns=dict.fromkeys(("k", "n", "d", "s", "x"), "int"),
     key=("k",),
     ranges={"n": (0, 9, "declared"), "d": ("2024-01-01", "2024-01-11", "measured"), "x": (5.0, 5.0, "measured")},
 )
