@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +34,15 @@ Select = Annotated[
     list[str] | None, typer.Option(help="Only these views: a name, a wildcard, or +name with what it reads.")
 ]
 Exclude = Annotated[list[str] | None, typer.Option(help="Not these views.")]
+ViewName = Annotated[str, typer.Argument(metavar="VIEW", help="A view of the workload.")]
+
+
+class Form(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
 
 
 @app.callback()
@@ -65,33 +77,200 @@ def recommend(
 
 
 @app.command()
-def check(workload: WorkloadPath, as_json: Json = False) -> None:
-    """Validate the workload and every view's definition, and say which model prices it."""
-    from advisor import gathering
-    from profiles.workload import load
+def check(workload: WorkloadPath, as_json: Json = False, select: Select = None, exclude: Exclude = None) -> None:
+    """Validate the workload and every view's definition, and say which views can be maintained incrementally."""
+    from advisor.api import Advisor, StrictError
+    from advisor.wording import many
 
-    loaded = load(workload)
-    statistics = gathering.all_statistics(loaded)
-    shapes = gathering.shapes_of(loaded, gathering.catalog_of(loaded, statistics))
-    views = {name: gathering.gather(loaded, name, shape, statistics) for name, shape in shapes.items()}
+    advisor = Advisor(workload)
+    views = {name: advisor.definitions[name] for name in advisor.selected(select or (), exclude or ())}
     if as_json:
         answer = {
             name: {
-                "model": view.shape.model,
-                "tables": sorted(set(view.shape.tables)),
-                "approximations": list(view.approximations),
-                "defaults": list(view.defaults),
+                "incremental": not view.reasons,
+                "reasons": [{"code": r.code, "where": r.where, "remedy": r.remedy} for r in view.reasons],
+                "relations": list(view.relations),
+                "columns": list(view.columns),
             }
             for name, view in views.items()
         }
         _print_json({"views": answer})
-        return
-    kinds = {1: "selection", 2: "join", 3: "aggregate"}
+    else:
+        for name, view in views.items():
+            print(f"{name}: {'not incremental' if view.reasons else 'incremental'}, reads {', '.join(view.relations)}")
+            for reason in view.reasons:
+                print(f"  {reason}")
+        tables, count = many(len(advisor.workload.tables), "table"), many(len(views), "view")
+        print(f"{advisor.workload.name}: {tables} and {count} are valid")
     for name, view in views.items():
-        print(f"{name}: {kinds[view.shape.model]} of {', '.join(dict.fromkeys(view.shape.tables))}")
-        for note in view.approximations:
-            print(f"  {note}")
-    print(f"{loaded.name}: {len(loaded.tables)} tables and {len(views)} views are valid")
+        if view.reasons and advisor.workload.views[name].strict:
+            place = advisor.workload.place("views", name)
+            raise StrictError(f"{place}: view {name!r} is strict: {view.reasons[0]}")
+
+
+@app.command()
+def explain(workload: WorkloadPath, view: ViewName, as_json: Json = False) -> None:
+    """Print a view's rules, and as SQL what each executor does to keep it."""
+    from advisor import answers
+    from advisor.api import Advisor
+    from executors.executor import executors
+    from views.steps import Plan
+
+    advisor = Advisor(workload)
+    definition = advisor.definition(view)
+    plans = [executor.plan(definition, definition.relations) for executor in executors().values()]
+    found = [plan for plan in plans if isinstance(plan, Plan)]
+    if as_json:
+        _print_json(answers.explanation_json(definition, found))
+    else:
+        print(answers.explanation(definition, found))
+
+
+@app.command()
+def apply(workload: WorkloadPath, as_json: Json = False, select: Select = None, exclude: Exclude = None) -> None:
+    """Keep views as the workload pins or the recommendation says, and build what that needs."""
+    from advisor import answers
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    views = advisor.selected(select or (), exclude or ())
+    done = []
+    with _progress("building", len(views), quiet=as_json) as step:
+        for applied in advisor.apply(select or (), exclude or ()):
+            done.append(applied)
+            step(answers.applied_line(applied))
+    _say(advisor.said, as_json)
+    if as_json:
+        answer = {
+            each.view: {
+                "strategy": each.keeping.strategy,
+                "algorithm": each.keeping.algorithm,
+                "built": None if each.built is None else answers.refresh_json(each.built),
+                "note": each.note,
+            }
+            for each in done
+        }
+        _print_json({"views": answer})
+
+
+@app.command()
+def query(
+    workload: WorkloadPath,
+    view: ViewName,
+    where: Annotated[str | None, typer.Option(help="A condition on the view's columns, as SQL.")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most this many rows.", min=0)] = None,
+    form: Annotated[Form, typer.Option("--format", help="How rows are printed.")] = Form.TABLE,
+    as_json: Json = False,
+) -> None:
+    """Print the rows of a view, right under the strategy it is kept by."""
+    from advisor.answers import rows_text
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    rows = advisor.query(view, where)
+    found = (rows if limit is None else rows.limit(limit)).toArrow()
+    _say(advisor.said, quiet=as_json or form is not Form.TABLE)
+    print(rows_text(found, "json" if as_json else form.value))
+
+
+@app.command()
+def update(
+    workload: WorkloadPath,
+    table: Annotated[str | None, typer.Argument(help="The table that --insert and --delete change.")] = None,
+    insert: Annotated[str | None, typer.Option(help="A Parquet, CSV or JSON file of rows to insert.")] = None,
+    delete: Annotated[str | None, typer.Option(help="A file of rows, or keys, to delete.")] = None,
+    sql: Annotated[str | None, typer.Option(help="INSERT, DELETE … WHERE or UPDATE … SET … WHERE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Carry out one update transaction; immediate views are maintained with it."""
+    from advisor import answers
+    from advisor.api import Advisor
+    from storage.writing import read_rows
+    from views.errors import WorkloadError
+
+    if (sql is None) == (insert is None and delete is None) or (table is None) != (sql is not None):
+        raise WorkloadError(
+            "give either --sql, or a table with --insert or --delete",
+            'for example: advisor update W orders --insert new.csv, or --sql "DELETE FROM orders WHERE …"',
+        )
+    advisor = Advisor(workload)
+    change = None if table is None else {table: tuple(None if f is None else read_rows(f) for f in (insert, delete))}
+    versions, refreshed = advisor.update(sql or change or "")  # type: ignore[arg-type]
+    _say(advisor.said, as_json)
+    if as_json:
+        refreshes = {each.view: answers.refresh_json(each) for each in refreshed}
+        _print_json({"tables": versions, "views": refreshes})
+        return
+    for name, version in versions.items():
+        print(f"{name}: version {version}")
+    if not versions:
+        print("nothing changed")
+    for each in refreshed:
+        print(answers.refresh_line(each))
+
+
+@app.command()
+def refresh(
+    workload: WorkloadPath,
+    views: Annotated[list[str] | None, typer.Argument(help="Views; all stored ones when none is named.")] = None,
+    as_json: Json = False,
+    select: Select = None,
+    exclude: Exclude = None,
+) -> None:
+    """Bring stored views up to date."""
+    from advisor import answers
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    wanted = views or advisor.stored(select or (), exclude or ())
+    done = []
+    with _progress("refreshing", len(wanted), quiet=as_json) as step:
+        for view in wanted:
+            done += advisor.refresh(view)
+            step(answers.refresh_line(done[-1]))
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json({"views": {each.view: answers.refresh_json(each) for each in done}})
+
+
+@app.command()
+def verify(
+    workload: WorkloadPath,
+    views: Annotated[list[str] | None, typer.Argument(help="Views; all stored ones when none is named.")] = None,
+    as_json: Json = False,
+    select: Select = None,
+    exclude: Exclude = None,
+) -> None:
+    """Compare stored views with their definitions, duplicates counted; exit code 1 when one differs."""
+    from advisor import answers
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    wanted = views or advisor.stored(select or (), exclude or ())
+    found = []
+    with _progress("verifying", len(wanted), quiet=as_json) as step:
+        for view in wanted:
+            found += advisor.verify(view)
+            step(answers.comparison_line(found[-1]))
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json({"views": {each.view: answers.comparison_json(each) for each in found}})
+    raise typer.Exit(0 if all(each.equal for each in found) else 1)
+
+
+@app.command()
+def status(workload: WorkloadPath, as_json: Json = False) -> None:
+    """Print how each view is kept, and what it has not seen yet."""
+    from advisor import answers
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    found = advisor.status()
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json({"views": {each.view: answers.status_json(each) for each in found}})
+    else:
+        print(answers.aligned(answers.status_rows(found)))
 
 
 @app.command()
@@ -184,6 +363,35 @@ def _symbols(assignments: list[str]) -> dict[str, float]:
             problem = "is set twice" if symbol in values else "is not SYMBOL=NUMBER"
             raise EstimationError(f"--set {text!r} {problem}", "write it like --set P=0.5") from None
     return values
+
+
+@contextmanager
+def _progress(verb: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal, one line per view otherwise, nothing for scripts; each step says what it did."""
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield lambda line: print(line, flush=True)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(verb, total=total)
+
+            def step(line: str) -> None:
+                bar.console.print(line, markup=False, highlight=False)
+                bar.advance(task)
+
+            yield step
+
+
+def _say(lines: Iterable[str], quiet: bool) -> None:
+    """What was done beside the request, on stderr so that the answer stays clean."""
+    for line in lines if not quiet else ():
+        print(line, file=sys.stderr)
 
 
 def _print_json(answer: Any) -> None:

@@ -118,11 +118,15 @@ class Proposal:
 
 def write(proposal: Proposal, folder: Path) -> Path:
     """Save the proposal as `.advisor/proposal.json` in the workload's folder, whole or not at all."""
-    target = folder / FOLDER / "proposal.json"
+    return save(folder / FOLDER / "proposal.json", proposal.text())
+
+
+def save(target: Path, text: str) -> Path:
+    """Write a file whole or not at all."""
     unfinished = target.with_suffix(f".{os.getpid()}.tmp")
     try:
         target.parent.mkdir(exist_ok=True)
-        unfinished.write_text(proposal.text(), encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(target)
     except OSError as error:
         reason = error.strerror or type(error).__name__

@@ -1,0 +1,185 @@
+"""Answers of the commands that run views, for people and for scripts: tables of text, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from advisor.wording import duration, label
+from views.definition import Definition
+from views.places import plain_name
+from views.pushdown import needed_rows
+from views.steps import Plan, Step, step_sql
+from views.text import form_text, rule_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from advisor.api import Applied, Status
+    from executors.runner import Comparison, Keeping, Refresh
+
+
+def kept_label(keeping: Keeping) -> str:
+    """How a view is kept, in words."""
+    if keeping.strategy == "query_modification":
+        return label(keeping.strategy)
+    return label(f"{keeping.strategy}/{keeping.algorithm}")
+
+
+def applied_line(applied: Applied) -> str:
+    """One view of `apply`."""
+    text = f"{applied.view}: {kept_label(applied.keeping)}"
+    if applied.built is not None and applied.built.ran is not None:
+        text += f", built in {duration(applied.built.seconds)}"
+    elif applied.built is not None:
+        text += ", up to date"
+    return f"{text} ({applied.note})" if applied.note else text
+
+
+def refresh_line(refresh: Refresh) -> str:
+    """One view of `refresh`."""
+    if refresh.ran is None:
+        return f"{refresh.view}: up to date"
+    return f"{refresh.view}: {refresh.ran} in {duration(refresh.seconds)}, because {refresh.because}"
+
+
+def refresh_json(refresh: Refresh) -> dict[str, Any]:
+    return {
+        "planned": refresh.planned,
+        "ran": refresh.ran,
+        "because": refresh.because,
+        "seconds": round(refresh.seconds, 3),
+        "version": refresh.version,
+    }
+
+
+def comparison_line(comparison: Comparison) -> str:
+    """One view of `verify`."""
+    if comparison.equal:
+        return f"{comparison.view}: equal"
+    return (
+        f"{comparison.view}: DIFFERS: {comparison.missing} rows missing, {comparison.unexpected} too many"
+        f" ({comparison.example})"
+    )
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    answer: dict[str, Any] = {"equal": comparison.equal}
+    if not comparison.equal:
+        answer |= {"missing": comparison.missing, "unexpected": comparison.unexpected, "example": comparison.example}
+    return answer
+
+
+def status_rows(found: Sequence[Status]) -> list[tuple[str, ...]]:
+    """`status` as rows of text under a heading."""
+    from executors.runner import Keeping
+
+    rows: list[tuple[str, ...]] = [("view", "kept", "rows", "state", "")]
+    for each in found:
+        kept = kept_label(Keeping(each.strategy, each.algorithm))  # type: ignore[arg-type]
+        state = "virtual" if each.strategy == "query_modification" else "up to date"
+        if each.pending:
+            state = f"behind: {', '.join(each.pending)}"
+        rows.append((each.view, kept, "" if each.rows is None else f"{each.rows:,}", state, ", ".join(each.reasons)))
+    return rows
+
+
+def status_json(each: Status) -> dict[str, Any]:
+    return {
+        "strategy": each.strategy,
+        "algorithm": each.algorithm,
+        "pending": list(each.pending),
+        "rows": each.rows,
+        "reasons": list(each.reasons),
+    }
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of text in columns.
+
+    >>> print(aligned([("view", "rows"), ("daily", "12")]))
+    view   rows
+    daily  12
+    """
+    rows = list(rows)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def rows_text(rows: pa.Table, form: str) -> str:
+    """Rows of a query as a table, as CSV with a header, or as JSON lines in an array."""
+    records = [
+        dict(zip(rows.column_names, row, strict=True))
+        for row in zip(*(c.to_pylist() for c in rows.columns), strict=True)
+    ]
+    match form:
+        case "json":
+            return json.dumps(records, default=_plain, ensure_ascii=False, indent=2)
+        case "csv":
+            out = io.StringIO()
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(rows.column_names)
+            writer.writerows([["" if v is None else _text(v) for v in record.values()] for record in records])
+            return out.getvalue().rstrip("\n")
+        case _:
+            cells = [tuple(rows.column_names)]
+            cells += [tuple("NULL" if v is None else _text(v) for v in record.values()) for record in records]
+            return aligned(cells)
+
+
+def _plain(value: Any) -> Any:
+    return str(value)
+
+
+def _text(value: Any) -> str:
+    return " ".join(str(value).splitlines())
+
+
+def explanation(definition: Definition, plans: Iterable[Plan]) -> str:
+    """A view for people: its rules, what a read needs of each table, and each plan as SQL."""
+    lines = [f"{definition.view}({', '.join(map(plain_name, definition.columns))})", ""]
+    if definition.program is not None:
+        strata = definition.program.strata()
+        lines.append("rules")
+        for predicate in definition.program.predicates:
+            lines.append(f"  {strata[predicate.name]}  {plain_name(predicate.name)}: {form_text(predicate)}")
+            lines += [f"       {rule_text(predicate, rule)}" for rule in predicate.rules]
+        needed = needed_rows(definition.program)
+        for relation, condition in needed.items():
+            if condition is not None:
+                lines.append(f"  only rows of {relation} with {condition.sql(dialect='spark')} matter")
+    for reason in definition.reasons:
+        lines.append(f"  {reason}")
+    for plan in plans:
+        lines += ["", f"{plan.algorithm}"]
+        for title, steps in (("to bring it up to date", plan.maintain), ("to answer a read", plan.answer)):
+            for step in steps:
+                lines += [f"  -- {title}", *_indented(step)]
+    return "\n".join(lines)
+
+
+def _indented(step: Step) -> list[str]:
+    return [f"  {line}" for line in f"{step_sql(step).sql(dialect='spark', pretty=True)};".splitlines()]
+
+
+def explanation_json(definition: Definition, plans: Iterable[Plan]) -> dict[str, Any]:
+    from views.text import rules_text
+
+    return {
+        "view": definition.view,
+        "columns": list(definition.columns),
+        "relations": list(definition.relations),
+        "rules": rules_text(definition.program) if definition.program is not None else None,
+        "reasons": [{"code": r.code, "where": r.where, "remedy": r.remedy} for r in definition.reasons],
+        "plans": {
+            plan.algorithm: {
+                "maintain": [step_sql(step).sql(dialect="spark") for step in plan.maintain],
+                "answer": [step_sql(step).sql(dialect="spark") for step in plan.answer],
+            }
+            for plan in plans
+        },
+    }

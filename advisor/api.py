@@ -1,0 +1,272 @@
+"""The advisor as a Python object: the commands of the command line, on one workload and one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from advisor import gathering
+from advisor.plan import read_plan, write_plan
+from advisor.proposal import Proposal, write
+from advisor.recommend import recommend, selected_views
+from executors.executor import find_executor
+from executors.runner import Comparison, Keeping, Refresh, Runner
+from profiles.definitions import definitions_of
+from profiles.statistics import TableStatistics
+from profiles.workload import Workload, from_values, load
+from storage.engine import describe, open_session, resolve
+from storage.log import is_delta
+from storage.table import Table, convert_parquet, import_file
+from views.definition import Definition
+from views.errors import ExecutionError, TableError, ViewError
+from views.filters import parse_filter
+from views.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from storage.staging import Change
+    from storage.table import Rows
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One view after `apply`: how it is kept now, and what that took."""
+
+    view: str
+    keeping: Keeping
+    built: Refresh | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Status:
+    """A view as it stands."""
+
+    view: str
+    strategy: str
+    algorithm: str
+    pending: tuple[str, ...]
+    """What a stored view has not seen yet; empty when it is up to date, or virtual."""
+    rows: int | None
+    reasons: tuple[str, ...]
+
+
+class Advisor:
+    """Decides how the views of a workload are kept, and keeps them that way.
+
+    `workload` is a file, a mapping with the same keys, or a loaded `Workload`. A session may be passed in; otherwise
+    the workload's engine is opened when it is first needed.
+    """
+
+    def __init__(self, workload: str | Path | Mapping[str, Any] | Workload, spark: SparkSession | None = None) -> None:
+        if isinstance(workload, Workload):
+            self.workload = workload
+        elif isinstance(workload, Mapping):
+            self.workload = from_values(dict(workload))
+        else:
+            self.workload = load(workload)
+        self._spark = spark
+        self._runner: Runner | None = None
+        self.said: list[str] = []
+        """What was done beside the request and should be told: the engine chosen, tables converted."""
+
+    # What is known without an engine
+
+    @cached_property
+    def statistics(self) -> dict[str, TableStatistics]:
+        return gathering.all_statistics(self.workload)
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        return definitions_of(self.workload, self.statistics)
+
+    def recommend(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Proposal:
+        """Price every way to keep each view and choose; the proposal is saved beside the workload."""
+        proposal = recommend(self.workload, select, exclude)
+        write(proposal, self.workload.folder)
+        return proposal
+
+    def selected(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
+        """Views by name, wildcard or `+name`, each after those it reads."""
+        shapes = gathering.shapes_of(self.workload, gathering.catalog_of(self.workload, self.statistics))
+        wanted = set(selected_views(self.workload, shapes, select, exclude))
+        return [view for view in self.definitions if view in wanted]
+
+    # What needs an engine
+
+    @property
+    def spark(self) -> SparkSession:
+        if self._spark is None:
+            engine = self.workload.engine
+            setting: str | dict[str, object] = engine.kind
+            if engine.master is not None:
+                setting = {"master": engine.master, "conf": dict(engine.conf)}
+            elif engine.remote is not None:
+                setting = {"remote": engine.remote}
+            resolved = resolve(setting)
+            self.said.append(f"{describe(resolved)} ({resolved.why})")
+            self._spark = open_session(resolved, app_name=f"advisor {self.workload.name}")
+        return self._spark
+
+    def runner(self, *, write: bool = False) -> Runner:
+        """The views on the session; with `write`, tables that are not Delta yet are made so."""
+        if self._runner is None or write:
+            tables = {name: table for name in self._used_tables() if (table := self._table(name, write)) is not None}
+            self._runner = Runner(
+                self.spark, self.definitions, tables, self.workload.warehouse, read_plan(self.workload.folder)
+            )
+        self._runner.look()
+        return self._runner
+
+    def _used_tables(self) -> list[str]:
+        used = {name for definition in self.definitions.values() for name in definition.relations}
+        return [name for name in self.workload.tables if name in used or self.workload.path_of(name) is not None]
+
+    def _table(self, name: str, write: bool) -> Table | None:
+        spec, path = self.workload.tables[name], self.workload.path_of(name)
+        if path is None:
+            place = self.workload.place("tables", name)
+            raise TableError(f"{place}: table {name!r} has no data here", "give it a path: to run its views")
+        imported = self.workload.warehouse / "_advisor" / "tables" / name
+        if is_delta(imported):
+            path = imported
+        elif not is_delta(path):
+            if not write:
+                raise TableError(f"{path}: is not a Delta table yet", "run advisor apply, which makes it one")
+            path = self._made_delta(name, path, imported)
+        return Table(self.spark, path, name=name, key=spec.key)
+
+    def _made_delta(self, name: str, path: Path, imported: Path) -> Path:
+        if path.is_dir() and any(path.rglob("*.parquet")):
+            convert_parquet(path)
+            self.said.append(f"{name}: the Parquet folder {path} is a Delta table now (only _delta_log was added)")
+            return path
+        import_file(self.spark, path, imported, name=name)
+        self.said.append(f"{name}: {path} was imported into {imported}")
+        return imported
+
+    def apply(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
+        """Keep the selected views as the workload pins or the proposal says, and build what that needs.
+
+        A generator, so that progress can be shown: each view is built when its result is taken.
+        """
+        views = self.selected(select, exclude)
+        proposal = self.recommend()
+        active = {view: kept for view, kept in read_plan(self.workload.folder).items() if view in self.definitions}
+        notes: dict[str, str] = {}
+        plan = dict(active)
+        for view in views:
+            chosen = proposal.views[view]
+            plan[view], notes[view] = self._installed(view, chosen.strategy, chosen.algorithm)
+        self._check_strict(views)
+        runner = self.runner(write=True)
+        runner.keeping = plan
+        for view in views:
+            built = runner.refresh(view) if runner.is_stored(view) else None
+            active[view] = plan[view]
+            write_plan(self.workload.folder, active)  # what is built counts, also when a later view fails
+            yield Applied(view, plan[view], built, notes[view])
+
+    def _installed(self, view: str, strategy: str, algorithm: str | None) -> tuple[Keeping, str]:
+        """What is proposed, with recompute for an algorithm that is not there or does not apply."""
+        if strategy == "query_modification":
+            return Keeping(), ""
+        name = algorithm or "recompute"
+        executor = find_executor(name)
+        why = f"{name} is not installed"
+        if executor is not None:
+            plan = executor.plan(self.definitions[view], self.definitions[view].relations)
+            if not isinstance(plan, tuple):
+                return Keeping(strategy, name), ""  # type: ignore[arg-type]
+            why = str(plan[0])
+        return Keeping(strategy, "recompute"), f"recompute runs instead: {why}"  # type: ignore[arg-type]
+
+    def _check_strict(self, views: Iterable[str]) -> None:
+        for view in views:
+            reasons = self.definitions[view].reasons
+            if self.workload.views[view].strict and reasons:
+                raise StrictError(f"{self.workload.place('views', view)}: view {view!r} is strict: {reasons[0]}")
+
+    def update(self, what: Mapping[str, tuple[Rows | None, Rows | None]] | str) -> tuple[dict[str, int], list[Refresh]]:
+        """One update transaction: a SQL statement, or (inserts, deletes) per table; immediate views follow."""
+        from storage.staging import Change
+
+        changes: str | dict[str, Change]
+        changes = what if isinstance(what, str) else {name: Change(*pair) for name, pair in what.items()}
+        return self.runner(write=True).update(changes)
+
+    def query(self, view: str, where: str | None = None) -> DataFrame:
+        """The view's rows that pass a filter, as a Spark DataFrame, right under the strategy it is kept by."""
+        definition = self.definition(view)
+        condition = None
+        if where is not None:
+            condition = parse_filter(where, definition.columns, f"view {view!r}")
+        return self.runner().query(definition.view, condition)
+
+    def refresh(self, *views: str) -> list[Refresh]:
+        """Bring stored views up to date, all of them when none is named."""
+        for view in views:
+            self.definition(view)
+        runner = self.runner()
+        wanted = [view for view in self.definitions if not views or view in views]
+        virtual = [view for view in wanted if not runner.is_stored(view)]
+        if views and virtual:
+            raise ExecutionError(
+                f"view {virtual[0]!r} is virtual: there is nothing to refresh", "apply a stored strategy"
+            )
+        return [runner.refresh(view) for view in wanted if runner.is_stored(view)]
+
+    def verify(self, *views: str) -> list[Comparison]:
+        """Compare stored views with their definitions, evaluated now; pending changes are applied first."""
+        for view in views:
+            self.definition(view)
+        runner = self.runner()
+        wanted = [view for view in self.definitions if (not views or view in views) and runner.is_stored(view)]
+        for view in wanted:
+            runner.refresh(view)
+        return [runner.compare(view) for view in wanted]
+
+    def status(self, *views: str) -> list[Status]:
+        """How each view is kept, and what it has not seen yet."""
+        runner = self.runner()
+        found = []
+        for view in self.definitions:
+            if views and view not in views:
+                continue
+            kept = runner.kept(view)
+            stored = runner.stored(view) if runner.is_stored(view) else None
+            pending = tuple(runner.pending(view)) if runner.is_stored(view) else ()
+            reasons = tuple(reason.code for reason in self.definitions[view].reasons)
+            rows = stored.log.num_rows if stored is not None else None
+            found.append(Status(view, kept.strategy, kept.algorithm, pending, rows, reasons))
+        return found
+
+    def register(self) -> list[str]:
+        """Every view as a temporary view of the session, under its own name and as it is now."""
+        for view in self.definitions:
+            self.query(view).createOrReplaceTempView(view)
+        return list(self.definitions)
+
+    def stored(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
+        """The selected views that the active plan stores."""
+        plan = read_plan(self.workload.folder)
+        stored = [v for v in self.selected(select, exclude) if v in plan and plan[v].strategy != "query_modification"]
+        if not stored:
+            raise ExecutionError("no view is stored", "run advisor apply first")
+        return stored
+
+    def definition(self, view: str) -> Definition:
+        """A view of the workload."""
+        if view not in self.definitions:
+            raise ViewError(f"there is no view {view!r}", did_you_mean(view, self.definitions, "views"))
+        return self.definitions[view]
+
+
+class StrictError(ViewError):
+    """A view that is not incremental though `strict: true` demands it: the answer is no."""
+
+    exit_code = 1
