@@ -381,7 +381,7 @@ def column_named(table: Table, name: str) -> str:
 def empty_rows(table: Table) -> pa.Table:
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(struct_type(table.log.snapshot().fields)).empty_table()
+    return to_arrow_schema(struct_type(table.log.snapshot().fields), timezone="UTC").empty_table()
 
 
 def _same(columns: Sequence[str]) -> Column:

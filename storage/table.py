@@ -148,7 +148,7 @@ def create_table(
     if is_frame(rows):
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        whole, schema = rows, to_arrow_schema(rows.schema)
+        whole, schema = rows, to_arrow_schema(rows.schema, timezone="UTC")
     else:
         whole = storable(as_arrow(rows))
         schema = whole.schema

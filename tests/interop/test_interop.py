@@ -222,7 +222,7 @@ def mapped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sha
         "ALTER TABLE {t} DROP COLUMN note",
         "INSERT INTO {t} VALUES (3, 30, 'q', struct(3, array()))",
         "DELETE FROM {t} WHERE id = 2 AND region = 'q'",
-        "MERGE INTO {t} t USING (VALUES (1, 5), (9, 9)) s(id, v) ON t.id = s.id "
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (1, 5), (9, 9) AS r(id, v)) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET amount = v "
         "WHEN NOT MATCHED THEN INSERT (id, amount, region) VALUES (s.id, v, 'r')",
     )

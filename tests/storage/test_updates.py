@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from pathlib import Path
@@ -467,3 +468,12 @@ def test_taking_back_is_not_repeated_after_a_failure_in_between(
     assert (stored(people), stored(bag)) == before
     assert stored(third) == Counter([(5,), (6,)])
     assert not list(intents.glob("*"))
+
+
+def test_moments_are_created_from_a_frame_and_updated(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
+    rows = spark.sql("SELECT 1 AS k, TIMESTAMP '2026-01-02 03:04:05.678901' AS t, array(TIMESTAMP '2026-01-02') AS l")
+    table = create_table(spark, tmp_path / "t", rows, key=["k"])
+    update({"t": table}, "INSERT INTO t SELECT 2, t + INTERVAL 1 DAY, l FROM t", intents_folder=intents)
+    update({"t": table}, "DELETE FROM t WHERE t < TIMESTAMP '2026-01-03'", intents_folder=intents)
+    later, first = (dt.datetime(2026, 1, 3, 3, 4, 5, 678901, dt.UTC), dt.datetime(2026, 1, 2, tzinfo=dt.UTC))
+    assert stored(table) == Counter([(2, later, (first,))])
