@@ -148,11 +148,22 @@ def test_whatif_prints_the_paper_s_methods(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_check_says_what_each_view_is(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "check", workload)
-    assert (code, out.splitlines()[0]) == (0, "total: aggregate of orders")
+    code, out, err = call(capsys, "check", workload)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "total: incremental, reads orders",
+        "lookup: incremental, reads orders",
+        "shop: 1 table and 2 views are valid",
+    ]
     assert not (workload.parent / ".advisor").exists()
-    _, out, _ = call(capsys, "check", workload, "--json")
-    assert json.loads(out)["views"]["lookup"]["model"] == 1
+    code, out, err = call(capsys, "check", workload, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["views"]["lookup"] == {
+        "incremental": True,
+        "reasons": [],
+        "relations": ["orders"],
+        "columns": ["k", "price"],
+    }
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -229,7 +229,8 @@ def test_defaults_are_named(tmp_path: Path) -> None:
 
 
 def test_a_join_of_many_tables_says_what_was_approximated(tmp_path: Path) -> None:
-    sql = f"{NAMED} JOIN orders b ON orders.o_orderkey = b.o_custkey"
+    named = NAMED.replace("SELECT o_orderkey", "SELECT orders.o_orderkey").replace("ON o_cust", "ON orders.o_cust")
+    sql = f"{named} JOIN orders b ON orders.o_orderkey = b.o_custkey"
     found = proposal(tmp_path, f'{{sql: "{sql}"}}')
     assert "a join of 3 tables is priced as Model 2 with the largest, orders, as R1" in found.approximations
 
@@ -259,7 +260,9 @@ def test_datalog_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_wrong_view_is_told_with_its_place(tmp_path: Path) -> None:
-    with pytest.raises(ViewError, match=r"workload.yaml:16: view 'v': line 1: reads the unknown table 'ordrs'"):
+    with pytest.raises(
+        ViewError, match=r"workload.yaml:16: view 'v': line 1, column 15: reads the unknown table 'ordrs'"
+    ):
         recommend(workload(tmp_path, "v: {sql: SELECT 1 FROM ordrs}"))
     with pytest.raises(ViewError, match=r"workload.yaml:16: view 'v': queries.filter names no column"):
         recommend(workload(tmp_path, f'v: {{sql: "{URGENT}", queries: {{filter: x = 1}}}}'))
