@@ -26,7 +26,7 @@ from storage.log import DataFile, NewFile
 from storage.reading import read_files
 from storage.staging import ATTEMPTS, Change, Prepared, commit_part, prepare
 from storage.table import Table
-from views.errors import AdvisorError, ConflictError, ExecutionError, UpdateError
+from views.errors import AdvisorError, ConflictError, ExecutionError, TableError, UpdateError
 
 
 def carry_out(parts: Sequence[Prepared], folder: Path) -> dict[str, int]:
@@ -38,6 +38,13 @@ def carry_out(parts: Sequence[Prepared], folder: Path) -> dict[str, int]:
     intent = uuid.uuid4().hex
     path = folder / f"{intent}.json"
     waiting = path.with_suffix(".new")
+    try:
+        for part in parts:
+            part.table.log.check(part.adds, part.removes)
+    except AdvisorError:
+        for part in parts:
+            part.discard()
+        raise
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with waiting.open("w") as handle:
@@ -134,7 +141,7 @@ def _finish(intent: str, path: Path, parts: Sequence[Prepared]) -> dict[str, int
             versions = _go_on(intent, parts)
             path.unlink()
             return versions
-        except UpdateError as error:
+        except TableError as error:
             why = error.message
     _take_back(intent, path, parts)
     path.unlink()
@@ -165,7 +172,7 @@ def _take_back(intent: str, path: Path, parts: Sequence[Prepared]) -> None:
         done = _change(part)
         try:
             _commit_anew(part.table, Change(done.deletes, done.inserts), taken_back=intent)
-        except UpdateError as error:
+        except TableError as error:
             stuck = path.rename(path.with_suffix(".stuck"))
             raise ExecutionError(
                 f"{stuck}: this transaction can be neither finished nor taken back ({error.message})",

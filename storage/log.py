@@ -327,9 +327,8 @@ class DeltaLog:
         racing commits that carry the same name refuse each other, even when both only append.
         Raises `ConflictError` when another commit came first; nothing is committed then.
         """
-        before = self.snapshot()
-        removed = self._check_writable(before, list(removes))
-        self._check_not_null(before, adds)
+        before, removed = self.snapshot(), list(removes)
+        self.check(adds, removed)
         transactions = {_CONSUMED + i: v for i, v in sorted((consumed or {}).items())}
         if exclusive is not None:
             transactions[f"advisor.{exclusive}"] = before.version + 1
@@ -364,6 +363,12 @@ class DeltaLog:
                     "is the disk full?",
                 ) from error
         return version
+
+    def check(self, adds: Sequence[NewFile], removes: Sequence[str]) -> None:
+        """Refuse what `commit` would refuse of these files, before anything is committed."""
+        before = self.snapshot()
+        self._check_writable(before, list(removes))
+        self._check_not_null(before, adds)
 
     def _put(self, version: int, actions: Sequence[Mapping[str, Any]], *, alone: bool) -> int:
         """Link an entry into the log as this version, or as the next free one when what came first allows it.
@@ -484,7 +489,7 @@ class DeltaLog:
                 found[path] = tuple(np.flatnonzero(~mask).tolist())
         return found
 
-    def _check_writable(self, before: Snapshot, removes: list[str]) -> list[str]:
+    def _check_writable(self, before: Snapshot, removes: list[str]) -> None:
         refused = sorted(before.features - WRITABLE_FEATURES)
         declared = {
             "checkConstraints": any(k.startswith("delta.constraints.") for k in before.configuration),
@@ -513,7 +518,6 @@ class DeltaLog:
                     f"{self.root}: file {path} has a deletion vector and cannot be rewritten",
                     "purge it first: REORG TABLE … APPLY (PURGE)",
                 )
-        return removes
 
     def _check_not_null(self, before: Snapshot, adds: Sequence[NewFile]) -> None:
         """Nobody checks NOT NULL after us; where a file's statistics do not tell, it counts as broken."""

@@ -212,6 +212,15 @@ def test_an_error_in_one_table_keeps_the_other_as_it_was(people: Table, bag: Tab
     assert (people.log.refresh(), bag.log.refresh()) == (0, 0)
 
 
+def test_a_table_that_refuses_writes_keeps_the_others_as_they_were(people: Table, bag: Table, intents: Path) -> None:
+    DeltaTable(str(bag.root)).alter.add_constraint({"positive": "x > 0 OR x IS NULL"})
+    before = sorted(intents.parents[1].rglob("*.*"))
+    rows = {"people": Change(deletes=pa.table({"id": [1]})), "bag": Change(inserts=pa.table({"x": [-1], "y": ["n"]}))}
+    with pytest.raises(TableError, match="checkConstraints"):
+        update({"people": people, "bag": bag}, rows, intents_folder=intents)
+    assert sorted(intents.parents[1].rglob("*.*")) == before
+
+
 def test_only_the_files_that_hold_a_deleted_row_are_rewritten(
     spark: SparkSession, tmp_path: Path, intents: Path
 ) -> None:
