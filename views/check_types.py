@@ -27,16 +27,30 @@ _FAMILIES = {
 
 
 def check_types(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
-    """The same query, if no expression in it contradicts its columns' types; else a ViewError with the place."""
+    """The query with its types, if no expression contradicts them; else a ViewError with the place."""
     read = {table.name for table in query.find_all(exp.Table)} & catalog.relations.keys()
     columns: dict[str, object] = {
         name: {c: t or "unknown" for c, t in catalog.relations[name].columns.items()} for name in read
     }
     schema = MappingSchema(columns, dialect="spark", normalize=False)
-    typed = annotate_types(query.copy(), schema=schema, dialect="spark")
+    typed: exp.Query = annotate_types(query.copy(), schema=schema, dialect="spark")
     for node in typed.walk():
         _check(node, label)
-    return query
+    return typed
+
+
+def compares_alike(query: exp.Query) -> bool:
+    """Whether every equality of a typed query compares values of one kind, so that equality is transitive."""
+    return all(_kind(node.this) == _kind(node.expression) for node in query.find_all(exp.EQ, exp.NullSafeEQ, exp.NEQ))
+
+
+def _kind(node: exp.Expr) -> str | None:
+    """Text, numbers that are exact, numbers that are not, and each kind of moment; NULL where it is not known."""
+    kind = node.type.this if node.type is not None else None
+    if kind in exp.DataType.FLOAT_TYPES:
+        return "inexact"
+    family = _family(node)
+    return str(kind) if family == "a moment" else family
 
 
 def _check(node: exp.Expr, label: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from views.catalog import CLOCK, NOW, TODAY, Catalog, Relation
-from views.check_types import check_types
+from views.check_types import check_types, compares_alike
 from views.errors import ViewError
 from views.merge import merge
 from views.parsing import parse
@@ -72,7 +72,7 @@ def define(view: str, sql: str, catalog: Catalog, label: str | None = None) -> D
     catalog = catalog.extended(CLOCK_RELATION)
     for pass_ in QUERY_PASSES:
         query = pass_(query, catalog, label)
-    program = translate(query, catalog, view, label)
+    program = replace(translate(query, catalog, view, label), transitive=compares_alike(query))
     for change in PROGRAM_PASSES:
         program = change(program)
     relations = tuple(name for name in program.relations if name != CLOCK)

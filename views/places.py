@@ -35,13 +35,19 @@ def fragment(node: exp.Expr) -> str:
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
-def plain_sql(node: exp.Expr) -> str:
-    """A node as Spark's SQL for people: quotes only around names that need them."""
-    node = node.copy()
-    for name in node.find_all(exp.Identifier):
+def plain_sql(node: exp.Expr, pretty: bool = False) -> str:
+    """A node as Spark's SQL for people: quotes only where a name needs them, no alias that repeats a name."""
+    root = exp.Paren(this=node.copy())
+    for alias in list(root.find_all(exp.Alias)):
+        if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
+            alias.replace(alias.this)
+    for table in root.find_all(exp.Table):
+        if table.alias == table.name:
+            table.set("alias", None)
+    for name in root.find_all(exp.Identifier):
         if _PLAIN.fullmatch(name.name):
             name.set("quoted", False)
-    return str(node.sql(dialect="spark"))
+    return str(root.this.sql(dialect="spark", pretty=pretty))
 
 
 def plain_name(text: str) -> str:

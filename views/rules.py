@@ -146,6 +146,8 @@ class Program:
     view: str
     columns: tuple[str, ...]
     predicates: tuple[Predicate, ...]
+    transitive: bool = True
+    """Whether `=` is transitive in it: not where it compares, say, text with numbers ('01' = 1 = '1')."""
 
     @property
     def top(self) -> Predicate:

@@ -244,7 +244,7 @@ class Subqueries(Base):
 
     def attach(self, body: Body, node: Expr, null_rejecting: bool = False) -> Expr:
         """The node with each subquery in it replaced by a column that the body now has."""
-        node = exp.Paren(this=node.copy())
+        node = exp.Paren(this=_not_pushed_down(node.copy()) if node.find(exp.In) else node.copy())
         while True:
             inner = next((each for each in own_queries(node)), None)
             if inner is None:
@@ -271,7 +271,7 @@ class Subqueries(Base):
         return self.padded(body, relation, [("found", _TRUE.copy(), exp.false())])
 
     def membership(self, body: Body, node: exp.In) -> Expr:
-        """`x IN (query)` as a value: true, false or unknown."""
+        """`x IN (query)` as a value, which Spark takes for false where it is unknown, and so `x NOT IN (query)`."""
         if _has_one_row(node.args["query"].this):
             query = node.args["query"].copy()
             if query.this.args.get("having"):
@@ -279,14 +279,14 @@ class Subqueries(Base):
                     node, "IN with an aggregate and HAVING but no GROUP BY is not understood", "write it with EXISTS"
                 )
             return equal(node.this.copy(), self.scalar(body, query, False))
+        around = node.parent
+        while isinstance(around, exp.Paren):
+            around = around.parent
         listed = self.mark(body, self.as_exists(node))
-        unknown = self.mark(
-            body,
-            self.as_exists(node, lambda same, _: exp.Is(this=exp.Paren(this=same), expression=exp.null())),
-        )
-        return exp.Case(
-            ifs=[exp.If(this=listed, true=exp.true()), exp.If(this=unknown, true=exp.null())], default=exp.false()
-        )
+        if not isinstance(around, exp.Not):
+            return listed
+        unknown = self.as_exists(node, lambda same, _: exp.Is(this=exp.Paren(this=same), expression=exp.null()))
+        return exp.Paren(this=exp.Or(this=listed, expression=self.mark(body, unknown)))
 
     def scalar(self, body: Body, query: Expr, only_matches: bool) -> Expr:
         """The value of a scalar subquery: NULL, or its aggregates of nothing, where it has no row.
@@ -388,6 +388,20 @@ def _binding(condition: Expr, alias: str) -> tuple[str | None, Expr | None]:
             if isinstance(mine, exp.Column) and mine.table == alias and free:
                 return mine.name, other
     return None, None
+
+
+def _not_pushed_down(node: Expr) -> Expr:
+    """The same condition with NOT below AND and OR, as Spark has it when it turns IN into a value."""
+    inner = node.this.unnest() if isinstance(node, exp.Not) else None
+    if isinstance(inner, exp.And | exp.Or):
+        parts = [_not_pushed_down(exp.Not(this=exp.Paren(this=part.copy()))) for part in inner.flatten()]
+        return exp.Paren(this=exp.or_(*parts) if isinstance(inner, exp.And) else exp.and_(*parts))
+    if isinstance(inner, exp.Not):
+        return _not_pushed_down(inner.this.unnest())
+    if isinstance(node, exp.And | exp.Or | exp.Paren):
+        for child in list(node.iter_expressions()):
+            child.replace(_not_pushed_down(child.copy()))
+    return node
 
 
 def _has_one_row(query: Expr) -> bool:

@@ -1,0 +1,4 @@
+SELECT a, g FROM t WHERE g <= CURRENT_DATE;
+
+-- the_view: bag
+--   the_view(t.a, t.g) :- t, __clock clock, t.g <= clock.current_date.

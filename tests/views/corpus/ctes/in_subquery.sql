@@ -1,0 +1,21 @@
+WITH q AS (SELECT b FROM s WHERE d > 1) SELECT a, b FROM r WHERE b IN (SELECT b FROM q) OR a NOT IN (SELECT b FROM q WHERE b IS NOT NULL);
+
+-- exists: set
+--   exists(outer_1 = s.b) :- s, s.d > 1, NOT s.b IS NULL.
+-- joined: bag
+--   joined(r.a, r.b, found = TRUE) :- r, exists, exists.outer_1 = r.b.
+--   joined(r.a, r.b, found = FALSE) :- r, ¬exists(r.b).
+-- exists_2: set
+--   exists_2(outer_1 = s.b) :- s, s.d > 1, NOT s.b IS NULL, NOT s.b IS NULL.
+-- joined_2: bag
+--   joined_2(joined.a, joined.b, joined.found, found_2 = TRUE) :- joined, exists_2, exists_2.outer_1 = joined.a.
+--   joined_2(joined.a, joined.b, joined.found, found_2 = FALSE) :- joined, ¬exists_2(joined.a).
+-- domain: set
+--   domain(outer_1 = joined_2.a) :- joined_2.
+-- exists_3: set
+--   exists_3(around_5.outer_1) :- domain around_5, s, s.d > 1, NOT s.b IS NULL, (around_5.outer_1 = s.b) IS NULL.
+-- joined_3: bag
+--   joined_3(joined_2.a, joined_2.b, joined_2.found, joined_2.found_2, found_3 = TRUE) :- joined_2, exists_3, exists_3.outer_1 IS NOT DISTINCT FROM joined_2.a.
+--   joined_3(joined_2.a, joined_2.b, joined_2.found, joined_2.found_2, found_3 = FALSE) :- joined_2, ¬exists_3(joined_2.a).
+-- the_view: bag
+--   the_view(joined_3.a, joined_3.b) :- joined_3, (joined_3.found OR NOT (joined_3.found_2 OR joined_3.found_3)).

@@ -1,0 +1,8 @@
+SELECT a AS grouping_set, c AS found, COUNT(*) AS n FROM r GROUP BY ROLLUP (a, c);
+
+-- groups: group by a, c, grouping_set; count_1 = COUNT(*)
+--   groups(r.a, r.c, grouping_set = 0) :- r.
+--   groups(r.a, c = CAST(NULL AS STRING), grouping_set = 1) :- r.
+--   groups(a = CAST(NULL AS INT), c = CAST(NULL AS STRING), grouping_set = 2) :- r.
+-- the_view: bag
+--   the_view(grouping_set = groups.a, found = groups.c, n = groups.count_1) :- groups.

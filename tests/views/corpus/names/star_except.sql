@@ -1,0 +1,4 @@
+SELECT * EXCEPT (b) FROM r;
+
+-- the_view: bag
+--   the_view(r.a, r.c) :- r.

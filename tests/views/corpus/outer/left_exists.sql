@@ -1,0 +1,11 @@
+SELECT r.a, s.d FROM r LEFT JOIN s ON r.b = s.b WHERE EXISTS (SELECT 1 FROM t WHERE t.a = r.a);
+
+-- exists: set
+--   exists(outer_1 = s.b) :- s, NOT s.b IS NULL.
+-- joined: bag
+--   joined(r.a, s.d) :- r, s, r.b = s.b.
+--   joined(r.a, d = NULL) :- r, ¬exists(r.b).
+-- exists_2: set
+--   exists_2(outer_1 = t.a) :- t, NOT t.a IS NULL.
+-- the_view: bag
+--   the_view(joined.a, joined.d) :- joined, exists_2, exists_2.outer_1 = joined.a.

@@ -1,0 +1,4 @@
+SELECT * FROM r;
+
+-- the_view: bag
+--   the_view(r.a, r.b, r.c) :- r.

@@ -1,0 +1,22 @@
+SELECT a, b FROM r WHERE a NOT IN (SELECT s.d FROM s WHERE s.b < r.b);
+
+-- domain: set
+--   domain(outer_1 = r.b) :- r.
+-- domain_2: set
+--   domain_2(outer_1 = r.a, outer_2 = r.b) :- r.
+-- exists: set
+--   exists(around.outer_1, around.outer_2) :- domain_2 around, domain around_2, s, s.b < around_2.outer_1, around_2.outer_1 IS NOT DISTINCT FROM around.outer_2, around.outer_1 = s.d.
+-- domain_3: set
+--   domain_3(outer_1 = r.b) :- r, ¬exists(r.a, r.b).
+-- domain_4: set
+--   domain_4(outer_1 = r.b) :- r, ¬exists(r.a, r.b).
+-- exists_2: set
+--   exists_2(around_3.outer_1) :- domain_4 around_3, domain_3 around_4, s, s.b < around_4.outer_1, around_4.outer_1 IS NOT DISTINCT FROM around_3.outer_1, s.d IS NULL.
+-- domain_5: set
+--   domain_5(outer_1 = r.b) :- r, ¬exists(r.a, r.b), ¬exists_2(r.b).
+-- domain_6: set
+--   domain_6(outer_1 = r.a IS NULL, outer_2 = r.b) :- r, ¬exists(r.a, r.b), ¬exists_2(r.b).
+-- exists_3: set
+--   exists_3(around_5.outer_1, around_5.outer_2) :- domain_6 around_5, domain_5 around_6, s, s.b < around_6.outer_1, around_6.outer_1 IS NOT DISTINCT FROM around_5.outer_2, around_5.outer_1 = TRUE.
+-- the_view: bag
+--   the_view(r.a, r.b) :- r, ¬exists(r.a, r.b), ¬exists_2(r.b), ¬exists_3(r.a IS NULL, r.b).

@@ -1,0 +1,18 @@
+SELECT a, b FROM r WHERE (SELECT COUNT(*) FROM s WHERE s.b = r.b) > (SELECT COUNT(*) FROM t WHERE t.a = r.a);
+
+-- groups: group by outer_1; count_1 = COUNT(*)
+--   groups(outer_1 = s.b) :- s, NOT s.b IS NULL.
+-- exists: set
+--   exists(groups.outer_1) :- groups.
+-- joined: bag
+--   joined(r.a, r.b, `count(1)` = groups.count_1) :- r, groups, groups.outer_1 = r.b.
+--   joined(r.a, r.b, `count(1)` = 0) :- r, ¬exists(r.b).
+-- groups_2: group by outer_1; count_1 = COUNT(*)
+--   groups_2(outer_1 = t.a) :- t, NOT t.a IS NULL.
+-- exists_2: set
+--   exists_2(groups_2.outer_1) :- groups_2.
+-- joined_2: bag
+--   joined_2(joined.a, joined.b, joined.`count(1)`, `count(1)_2` = groups_2.count_1) :- joined, groups_2, groups_2.outer_1 = joined.a.
+--   joined_2(joined.a, joined.b, joined.`count(1)`, `count(1)_2` = 0) :- joined, ¬exists_2(joined.a).
+-- the_view: bag
+--   the_view(joined_2.a, joined_2.b) :- joined_2, joined_2.`count(1)` > joined_2.`count(1)_2`.

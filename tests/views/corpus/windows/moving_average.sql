@@ -1,0 +1,4 @@
+SELECT c, a, AVG(a) OVER (PARTITION BY c ORDER BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS smooth FROM r;
+
+-- the_view: per c; smooth = AVG(a) OVER (PARTITION BY c ORDER BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)
+--   the_view(r.c, r.a) :- r.

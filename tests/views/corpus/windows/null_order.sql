@@ -1,0 +1,4 @@
+SELECT c, a, RANK() OVER (PARTITION BY c ORDER BY a DESC NULLS LAST) AS place, RANK() OVER (PARTITION BY c ORDER BY a ASC NULLS LAST) AS up FROM r;
+
+-- the_view: per c; place = RANK() OVER (PARTITION BY c ORDER BY a DESC); up = RANK() OVER (PARTITION BY c ORDER BY a ASC NULLS LAST)
+--   the_view(r.c, r.a) :- r.
