@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.wording import duration, label
 from views.definition import Definition
-from views.places import plain_name
+from views.places import plain_name, plain_sql
 from views.pushdown import needed_rows
 from views.steps import Plan, Step, step_sql
 from views.text import form_text, rule_text
@@ -151,7 +151,7 @@ def explanation(definition: Definition, plans: Iterable[Plan]) -> str:
         needed = needed_rows(definition.program)
         for relation, condition in needed.items():
             if condition is not None:
-                lines.append(f"  only rows of {relation} with {condition.sql(dialect='spark')} matter")
+                lines.append(f"  only rows of {relation} matter with {plain_sql(condition)}")
     for reason in definition.reasons:
         lines.append(f"  {reason}")
     for plan in plans:
@@ -163,7 +163,7 @@ def explanation(definition: Definition, plans: Iterable[Plan]) -> str:
 
 
 def _indented(step: Step) -> list[str]:
-    return [f"  {line}" for line in f"{step_sql(step).sql(dialect='spark', pretty=True)};".splitlines()]
+    return [f"  {line}" for line in f"{plain_sql(step_sql(step), pretty=True)};".splitlines()]
 
 
 def explanation_json(definition: Definition, plans: Iterable[Plan]) -> dict[str, Any]:

@@ -115,18 +115,20 @@ class Advisor:
     def runner(self, *, write: bool = False) -> Runner:
         """The views on the session; with `write`, tables that are not Delta yet are made so."""
         if self._runner is None or write:
-            tables = {name: table for name in self._used_tables() if (table := self._table(name, write)) is not None}
-            self._runner = Runner(
-                self.spark, self.definitions, tables, self.workload.warehouse, read_plan(self.workload.folder)
-            )
+            self._runner = self._opened(self.spark, write)
         self._runner.look()
         return self._runner
+
+    def _opened(self, spark: SparkSession | None, write: bool = False) -> Runner:
+        tables = {name: self._table(name, spark, write) for name in self._used_tables()}
+        plan = read_plan(self.workload.folder)
+        return Runner(spark, self.definitions, tables, self.workload.warehouse, plan)
 
     def _used_tables(self) -> list[str]:
         used = {name for definition in self.definitions.values() for name in definition.relations}
         return [name for name in self.workload.tables if name in used or self.workload.path_of(name) is not None]
 
-    def _table(self, name: str, write: bool) -> Table | None:
+    def _table(self, name: str, spark: SparkSession | None, write: bool) -> Table:
         spec, path = self.workload.tables[name], self.workload.path_of(name)
         if path is None:
             place = self.workload.place("tables", name)
@@ -138,7 +140,7 @@ class Advisor:
             if not write:
                 raise TableError(f"{path}: is not a Delta table yet", "run advisor apply, which makes it one")
             path = self._made_delta(name, path, imported)
-        return Table(self.spark, path, name=name, key=spec.key)
+        return Table(spark, path, name=name, key=spec.key)
 
     def _made_delta(self, name: str, path: Path, imported: Path) -> Path:
         if path.is_dir() and any(path.rglob("*.parquet")):
@@ -232,7 +234,7 @@ class Advisor:
 
     def status(self, *views: str) -> list[Status]:
         """How each view is kept, and what it has not seen yet."""
-        runner = self.runner()
+        runner = self._opened(None)
         found = []
         for view in self.definitions:
             if views and view not in views:

@@ -27,6 +27,7 @@ from advisor.pricing import (
 )
 from advisor.proposal import Proposal, ViewProposal
 from profiles import specification as spec
+from profiles.definitions import definitions_of
 from profiles.statistics import Estimate
 from profiles.workload import Workload
 from views.errors import WorkloadError
@@ -41,6 +42,7 @@ DEAD_ZONE = 1.1
 def recommend(workload: Workload, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Proposal:
     """Price every selected view and choose."""
     statistics = gathering.all_statistics(workload)
+    definitions_of(workload, statistics)  # what cannot be understood is not priced
     shapes = gathering.shapes_of(workload, gathering.catalog_of(workload, statistics))
     chosen = selected_views(workload, shapes, select, exclude)
     views = {name: _propose(gathering.gather(workload, name, shapes[name], statistics)) for name in chosen}

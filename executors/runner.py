@@ -76,7 +76,8 @@ class Comparison:
 class Runner:
     """Views over tables on a session: answers reads, refreshes stored views, applies updates."""
 
-    spark: SparkSession
+    session: SparkSession | None
+    """Without one, only what the logs know can be asked: `pending`, `stored`."""
     definitions: Mapping[str, Definition]
     """Each view after those it reads."""
     tables: Mapping[str, Table]
@@ -85,9 +86,16 @@ class Runner:
     _names: dict[tuple[str, int, bytes], str] = field(default_factory=dict)
     _stored: dict[str, Table] = field(default_factory=dict)
 
+    @property
+    def spark(self) -> SparkSession:
+        if self.session is None:
+            raise AssertionError("these views were opened without a session")
+        return self.session
+
     def look(self) -> None:
         """Carry abandoned transactions to their end and move to the newest versions; versions stand still after."""
-        recover(self.warehouse / "_advisor" / "intents", self.tables)
+        if self.session is not None:
+            recover(self.warehouse / "_advisor" / "intents", self.tables)
         for table in self.tables.values():
             table.log.refresh()
 
@@ -105,7 +113,7 @@ class Runner:
             path = self.warehouse / view
             if not is_delta(path):
                 return None
-            self._stored[view] = Table(self.spark, path, name=view)
+            self._stored[view] = Table(self.session, path, name=view)
         self._stored[view].log.refresh()
         return self._stored[view]
 

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """One Delta table: `log` knows its versions, `snapshot` and `changes` read them on Spark."""
+    """One Delta table: `log` knows its versions, `snapshot` and `changes` read them on Spark.
+
+    Without a session only the log can be asked.
+    """
 
     def __init__(
-        self, spark: SparkSession, path: str | Path, *, name: str | None = None, key: Sequence[str] = ()
+        self, spark: SparkSession | None, path: str | Path, *, name: str | None = None, key: Sequence[str] = ()
     ) -> None:
-        self.spark = spark
+        self._spark = spark
         self.log = DeltaLog(path)
         self.name = name or self.log.root.name
         self.key = tuple(key)
@@ -43,6 +46,12 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.name!r}, version={self.version})"
+
+    @property
+    def spark(self) -> SparkSession:
+        if self._spark is None:
+            raise AssertionError(f"{self.name} was opened without a session")
+        return self._spark
 
     @property
     def root(self) -> Path:
