@@ -92,9 +92,10 @@ class Advisor:
 
     def selected(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
         """Views by name, wildcard or `+name`, each after those it reads."""
+        definitions = self.definitions  # first, because it says most precisely what is wrong with a view
         shapes = gathering.shapes_of(self.workload, gathering.catalog_of(self.workload, self.statistics))
         wanted = set(selected_views(self.workload, shapes, select, exclude))
-        return [view for view in self.definitions if view in wanted]
+        return [view for view in definitions if view in wanted]
 
     # What needs an engine
 

@@ -332,3 +332,110 @@ def test_names_are_never_read_as_markup(tmp_path: Path, capsys: pytest.CaptureFi
     code, out, _ = call(capsys, "recommend", tmp_path / "workload.yaml")
     assert code == 0
     assert "\x1b" not in out
+
+
+REASONED = """\
+tables:
+  orders: {rows: 1000, row_bytes: 100, columns: {k: bigint, c: int, price: double, day: date}}
+views:
+  chance: {sql: "SELECT k, rand() AS x FROM orders", strict: STRICT}
+  over: {sql: "SELECT COUNT(*) AS n FROM chance"}
+  plain: {sql: "SELECT c, SUM(price) AS total FROM orders WHERE c > 1 GROUP BY c"}
+"""
+
+
+def test_check_says_why_a_view_is_not_incremental(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.yaml").write_text(REASONED.replace("STRICT", "false"), encoding="utf-8")
+    code, out, err = call(capsys, "check", tmp_path / "w.yaml")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "chance: not incremental, reads orders"
+    assert lines[1].startswith("  NOT_INCREMENTAL.NONDETERMINISTIC: line 1, column 11: 'RAND()': ")
+    assert lines[1].endswith("; compute the value when the base table is written, and store it there")
+    assert lines[2] == "over: not incremental, reads chance"
+    assert lines[3].startswith("  NOT_INCREMENTAL.READS_NOT_INCREMENTAL: reads 'chance': ")
+    assert lines[4] == "plain: incremental, reads orders"
+    _, out, _ = call(capsys, "check", tmp_path / "w.yaml", "--json")
+    (reason,) = json.loads(out)["views"]["chance"]["reasons"]
+    assert reason["code"] == "NOT_INCREMENTAL.NONDETERMINISTIC"
+    assert reason["remedy"] == "compute the value when the base table is written, and store it there"
+
+
+def test_a_strict_view_that_is_not_incremental_is_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "w.yaml").write_text(REASONED.replace("STRICT", "true"), encoding="utf-8")
+    code, out, err = call(capsys, "check", tmp_path / "w.yaml")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "plain: incremental, reads orders" in out
+    assert "w.yaml:4: view 'chance' is strict: NOT_INCREMENTAL.NONDETERMINISTIC" in err
+    assert err.endswith("; compute the value when the base table is written, and store it there\n")
+    code, _, err = call(capsys, "check", tmp_path / "w.yaml", "--json")
+    assert (code, json.loads(err)["error"]["kind"]) == (1, "StrictError")
+    assert call(capsys, "check", tmp_path / "w.yaml", "--exclude", "chance")[0] == 0
+
+
+def test_check_looks_at_the_selected_views(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.yaml").write_text(REASONED.replace("STRICT", "false"), encoding="utf-8")
+
+    def views(*options: str) -> list[str]:
+        code, out, _ = call(capsys, "check", tmp_path / "w.yaml", "--json", *options)
+        assert code == 0
+        return sorted(json.loads(out)["views"])
+
+    assert views("--select", "p*") == ["plain"]
+    assert views("--select", "+over") == ["chance", "over"]
+    assert views("--select", "over", "--select", "plain") == ["over", "plain"]
+    assert views("--exclude", "*a*") == ["over"]
+    code, _, err = call(capsys, "check", tmp_path / "w.yaml", "--select", "plan")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "did you mean 'plain'?" in err
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT k FROM ordrs", "line 1, column 15: reads the unknown table 'ordrs'; did you mean 'orders'?"),
+        ("SELECT prise FROM orders", "line 1, column 8: unknown column 'prise'; did you mean 'price'?"),
+        ("SELECT k FROM orders a, orders b", "line 1, column 8: the column 'k' is ambiguous; write a.k or b.k"),
+        ("SELECT k FROM bad", "views read each other in a circle: bad → bad; break the circle"),
+        ("SELECT SUM(day) AS s FROM orders", "line 1, column 8: 'SUM(orders.day)' adds up a moment"),
+        ("SELECT k, c AS k FROM orders", "line 1, column 11: two columns are called 'k'; give one of them an alias"),
+    ],
+)
+def test_a_view_that_is_wrong_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sql: str, message: str
+) -> None:
+    text = REASONED.replace("STRICT", "false") + f'  bad: {{sql: "{sql}"}}\n'
+    (tmp_path / "w.yaml").write_text(text, encoding="utf-8")
+    for command in (["check"], ["explain", "plain"], ["status"]):
+        code, out, err = call(capsys, command[0], tmp_path / "w.yaml", *command[1:])
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("advisor: ")
+        assert f"w.yaml:7: view 'bad': {message}" in err
+
+
+def test_explain_prints_rules_and_the_sql_of_each_executor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.yaml").write_text(REASONED.replace("STRICT", "false"), encoding="utf-8")
+    code, out, err = call(capsys, "explain", tmp_path / "w.yaml", "plain")
+    assert (code, err) == (0, "")
+    assert out.startswith("plain(c, total)\n\nrules\n  1  plain: group by c; total = SUM(")
+    assert "  only rows of orders matter with c > 1\n" in out
+    for title in ("query_modification", "recompute"):
+        assert f"\n{title}\n" in out
+    assert "INSERT OVERWRITE TABLE plain" in out
+    code, out, err = call(capsys, "explain", tmp_path / "w.yaml", "plain", "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert (answer["view"], answer["columns"], answer["relations"]) == ("plain", ["c", "total"], ["orders"])
+    assert answer["plans"]["query_modification"]["maintain"] == []
+    (kept,) = answer["plans"]["recompute"]["maintain"]
+    assert kept.startswith("INSERT OVERWRITE TABLE `plain` SELECT")
+    assert not (tmp_path / ".advisor").exists()
+
+
+def test_explain_of_an_unknown_view_names_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.yaml").write_text(REASONED.replace("STRICT", "false"), encoding="utf-8")
+    code, out, err = call(capsys, "explain", tmp_path / "w.yaml", "plian")
+    assert (code, out) == (2, "")
+    assert err == "advisor: there is no view 'plian'; did you mean 'plain'?\n"
