@@ -151,7 +151,7 @@ VIEW = Case(
 class Forgetful(Recompute):
     """Has nothing to do when a table has changed."""
 
-    name = "recompute"
+    name = "forgetful"
 
     def plan(self, view: Definition, changed: Collection[str]) -> Plan:
         whole = super().plan(view, changed)
@@ -261,24 +261,24 @@ def test_a_view_with_reasons_is_not_planned() -> None:
 
 
 @pytest.fixture
-def instead(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Lets another executor be installed as recompute."""
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Lets one more executor be installed."""
 
-    def install(wrong: Executor) -> None:
+    def add(wrong: Executor) -> None:
         executors.cache_clear()
-        found: Mapping[str, Executor] = {**executors(), "recompute": wrong}
+        found: Mapping[str, Executor] = {**executors(), wrong.name: wrong}
         monkeypatch.setattr("executors.testing.executors", lambda: found)
         monkeypatch.setattr("executors.runner.find_executor", found.get)
         monkeypatch.setattr(door, "find_executor", found.get)
 
-    yield install
+    yield add
     executors.cache_clear()
 
 
 @pytest.mark.engine
-def test_the_suite_finds_an_executor_that_forgets_a_change(spark: Any, tmp_path: Path, instead: Any) -> None:
-    instead(Forgetful())
-    with pytest.raises(AssertionError, match=r"recompute: 'v' after 1 of 2 transactions: "):
+def test_the_suite_finds_an_executor_that_forgets_a_change(spark: Any, tmp_path: Path, install: Any) -> None:
+    install(Forgetful())
+    with pytest.raises(AssertionError, match=r"forgetful: 'v' after 1 of 2 transactions: "):
         check_rows(Forgetful(), VIEW, spark, tmp_path, on_duckdb)
 
 
