@@ -178,15 +178,18 @@ class Advisor:
         """What is proposed, with recompute for an algorithm that is not there or does not apply."""
         if strategy == "query_modification":
             return Keeping(), ""
-        name = algorithm or "recompute"
-        executor = find_executor(name)
-        why = f"{name} is not installed"
-        if executor is not None:
+        wanted, why = algorithm or "recompute", ""
+        for name in dict.fromkeys((wanted, "counting", "recompute")):
+            executor = find_executor(name)
+            if executor is None:
+                why = why or f"{name} is not installed"
+                continue
             plan = executor.plan(self.definitions[view], self.definitions[view].relations)
             if not isinstance(plan, tuple):
-                return Keeping(strategy, name), ""  # type: ignore[arg-type]
-            why = str(plan[0])
-        return Keeping(strategy, "recompute"), f"recompute runs instead: {why}"  # type: ignore[arg-type]
+                note = f"{name} runs instead: {why}" if name != wanted else ""
+                return Keeping(strategy, name), note  # type: ignore[arg-type]
+            why = why or (str(plan[0]) if plan else f"{name} does not apply")
+        raise ExecutionError("the executor recompute is not installed", "install the package again")
 
     def _check_strict(self, views: Iterable[str]) -> None:
         for view in views:

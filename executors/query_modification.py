@@ -17,4 +17,4 @@ class QueryModification:
 
     def plan(self, view: Definition, changed: Collection[str]) -> Plan:
         needed = needed_rows(view.program) if view.program is not None else dict.fromkeys(view.relations)
-        return Plan(view.view, self.name, (), (Evaluate(view.view, view.query, needed),))
+        return Plan(view.view, self.name, (), (Evaluate(view.view, view.evaluated, needed),))

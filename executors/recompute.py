@@ -17,5 +17,5 @@ class Recompute:
 
     def plan(self, view: Definition, changed: Collection[str]) -> Plan:
         needed = needed_rows(view.program) if view.program is not None else dict.fromkeys(view.relations)
-        steps = (Replace(view.view, view.query, needed),) if changed else ()
+        steps = (Replace(view.view, view.evaluated, needed),) if changed else ()
         return Plan(view.view, self.name, steps, (ReadStored(view.view, view.columns),))

@@ -6,35 +6,50 @@ table they were made from, so whether a view is up to date is read from its own 
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from executors.executor import find_executor
+from storage.changes import changes_here, net_here
 from storage.intents import recover
 from storage.log import is_delta
-from storage.pruning import files_where
+from storage.merging import merge_change
+from storage.pruning import files_where, files_with_keys
 from storage.table import Table, store_rows
 from storage.updates import update
-from views.catalog import CLOCK, NOW
+from storage.writing import DRIVER_ROWS
+from views.catalog import CLOCK, NOW, TODAY
+from views.compose import opened
 from views.definition import Definition
-from views.errors import ExecutionError, ViewError
+from views.deltas import COUNT, key_sources, state_of
+from views.errors import ExecutionError, TableError, ViewError
 from views.pushdown import needed_rows
 from views.references import references
-from views.rules import Expr
-from views.steps import Evaluate, Plan, ReadStored, Replace, Step, Strategy
+from views.render import query_of
+from views.rules import Expr, Program
+from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from storage.staging import Change
+
+
+NOT_BUILT, REDEFINED = "it is not built yet", "its definition changed"
+
+
+class _RebuildError(Exception):
+    """A change that cannot be applied, or is not worth it: the view is rebuilt instead, and this says why."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,11 @@ class Runner:
     tables: Mapping[str, Table]
     warehouse: Path
     keeping: Mapping[str, Keeping] = field(default_factory=dict)
-    _names: dict[tuple[str, int, bytes], str] = field(default_factory=dict)
+    _names: dict[Hashable, str] = field(default_factory=dict)
+    _changes: dict[Hashable, pa.Table] = field(default_factory=dict)
     _stored: dict[str, Table] = field(default_factory=dict)
+    moment: float = field(default_factory=time.time)
+    """When this is: the clock of the views that mention it."""
 
     @property
     def spark(self) -> SparkSession:
@@ -98,6 +116,7 @@ class Runner:
             recover(self.warehouse / "_advisor" / "intents", self.tables)
         for table in self.tables.values():
             table.log.refresh()
+        self.moment = time.time()
 
     # What there is
 
@@ -146,9 +165,9 @@ class Runner:
         """What has changed since a stored view was last brought up to date: tables, or the definition itself."""
         stored = self.stored(view)
         if stored is None:
-            return ["it is not built yet"]
+            return [NOT_BUILT]
         if stored.log.description != self.describe(view):
-            return ["its definition changed"]
+            return [REDEFINED]
         behind = []
         for name, table in self.sources(view).items():
             consumed = stored.log.consumed(table.log.table_id)
@@ -166,8 +185,12 @@ class Runner:
         used = self.clock_columns(view)
         if not used:
             return False
-        built = max((c.timestamp for c in stored.log.history(1)), default=0) / 1000
-        return NOW in used or int(built // 86_400) != int(time.time() // 86_400)
+        built = self.built_at(stored)
+        return NOW in used or built is None or int(built // 86_400) != int(self.moment // 86_400)
+
+    def built_at(self, stored: Table) -> float | None:
+        """The moment that a stored view took for now, as its last commit says."""
+        return next((c.advisor_note.get("moment") for c in stored.log.history(1)), None)
 
     def clock_columns(self, view: str) -> set[str]:
         definition = self.definitions[view]
@@ -182,19 +205,41 @@ class Runner:
 
     # Plans
 
+    def opened(self, view: str) -> Definition:
+        """The definition over base tables and stored views: virtual views below it are opened up."""
+        definition = self.definitions[view]
+        below = {
+            name: program
+            for name in self.virtual_below(view)
+            if (program := self.definitions[name].program) is not None
+        }
+        if definition.program is None or not below:
+            return definition
+        program = opened(definition.program, below)
+        relations = tuple(name for name in program.relations if name != CLOCK)
+        return replace(definition, program=program, relations=relations)
+
+    def virtual_below(self, view: str) -> set[str]:
+        found: set[str] = set()
+        for name in self.definitions[view].relations:
+            if name in self.definitions and not self.is_stored(name):
+                found |= {name} | self.virtual_below(name)
+        return found
+
     def plan(self, view: str, changed: Sequence[str] | None = None) -> Plan:
         """The plan of the algorithm that keeps a view; recompute where that one does not apply."""
-        definition = self.definitions[view]
-        executor = find_executor(self.kept(view).algorithm) or find_executor("recompute")
-        assert executor is not None
-        plan = executor.plan(definition, definition.relations if changed is None else changed)
-        if isinstance(plan, Plan):
-            return plan
-        fallback = find_executor("recompute")
-        assert fallback is not None
-        replaced = fallback.plan(definition, definition.relations if changed is None else changed)
-        assert isinstance(replaced, Plan)
-        return replaced
+        definition = self.opened(view)
+        executor = find_executor(self.kept(view).algorithm)
+        plan = executor.plan(definition, definition.relations if changed is None else changed) if executor else ()
+        return plan if isinstance(plan, Plan) else self.rebuild(view)
+
+    def rebuild(self, view: str) -> Plan:
+        """The plan that works for every view."""
+        recompute = find_executor("recompute")
+        assert recompute is not None
+        plan = recompute.plan(self.definitions[view], self.definitions[view].relations or (view,))
+        assert isinstance(plan, Plan)
+        return plan
 
     # Reads
 
@@ -217,29 +262,52 @@ class Runner:
                 rows = self.spark.table(self.registered(table, mask))
                 return rows if where is None else rows.where(where.sql(dialect="spark"))
             case Evaluate(view=view):
-                return self.evaluate(view, where)
-            case Replace():
-                raise AssertionError("a read does not replace rows")
+                return self.evaluate(view, where, step)
+            case Replace() | ApplyDelta():
+                raise AssertionError("a read changes no rows")
             case _:
                 assert_never(step)
 
-    def evaluate(self, view: str, where: Expr | None = None) -> DataFrame:
-        """The definition of a view on its tables as they are, reading only the files that can matter."""
+    def evaluate(self, view: str, where: Expr | None = None, step: Evaluate | Replace | None = None) -> DataFrame:
+        """A view in full, as a step says or as it is defined, reading only the files that can matter."""
         definition = self.definitions[view]
-        needed: Mapping[str, Expr | None] = {}
-        if definition.program is not None:
+        needed: Mapping[str, Expr | None] = step.needed if step is not None else {}
+        if definition.program is not None and (where is not None or step is None):
             needed = needed_rows(definition.program, where)
-        query = definition.query.copy()
+        query = self.at_this_moment(definition.evaluated if step is None else step.query)
         for node in list(references(query)):
-            if node.name in definition.relations:
+            if node.name == CLOCK or node.name in definition.relations:
                 node.set("this", exp.to_identifier(self.relation(node.name, needed.get(node.name))))
         if where is not None:
             inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(view, quoted=True)))
             query = exp.select("*").from_(inner).where(where.copy())
         return self._sql(query, view)
 
+    def at_this_moment(self, query: exp.Query) -> exp.Query:
+        """The query with the moment as a literal: what is stored says which one it was."""
+        now = dt.datetime.fromtimestamp(self.moment, dt.UTC)
+        today = exp.cast(exp.Literal.string(now.date().isoformat()), "date")
+        moment = exp.cast(exp.Literal.string(now.strftime("%Y-%m-%d %H:%M:%S.%fZ")), "timestamp", dialect="spark")
+
+        def frozen(node: exp.Expr) -> exp.Expr:
+            match node:
+                case exp.CurrentDate():
+                    return today.copy()
+                case exp.CurrentTimestamp():
+                    return moment.copy()
+                case exp.Column() if node.table == CLOCK:  # LOCALTIMESTAMP, which has no source of its own
+                    return moment.copy()
+                case _:
+                    return node
+
+        at_moment = query.transform(frozen)
+        assert isinstance(at_moment, exp.Query)
+        return at_moment
+
     def relation(self, name: str, needed: Expr | None) -> str:
         """A temporary view of the rows of a relation, of only those files that can hold a needed one."""
+        if name == CLOCK:
+            return self.named((CLOCK, self.moment), lambda: self.frame(clock_rows((self.moment,))))
         if name in self.definitions and not self.is_stored(name):
             made = f"advisor_{uuid.uuid4().hex}"
             self.evaluate(name, needed).createOrReplaceTempView(made)
@@ -248,24 +316,36 @@ class Runner:
         mask = files_where(table.log.snapshot(), needed) if needed is not None else None
         return self.registered(table, mask)
 
-    def registered(self, table: Table, mask: Any = None) -> str:
-        """A temporary view of one version of a table; its name is never reused, because some engines bind late."""
+    def registered(self, table: Table, mask: Any = None, version: int | None = None) -> str:
+        """A temporary view of one version of a table, or of some of its files."""
+        version = table.version if version is None else version
         if mask is not None and np.all(mask):
             mask = None
-        key = (str(table.root), table.version, b"" if mask is None else np.packbits(mask).tobytes())
+        key = (str(table.root), version, b"" if mask is None else np.packbits(mask).tobytes())
+        return self.named(key, lambda: table.snapshot(version) if mask is None else table.rows(mask, version))
+
+    def frame(self, rows: pa.Table) -> DataFrame:
+        """Rows of the driver on the engine; without any, their types must be told."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return self.spark.createDataFrame(rows, from_arrow_schema(rows.schema) if not rows.num_rows else None)
+
+    def named(self, key: Hashable, rows: Callable[[], DataFrame]) -> str:
+        """A temporary view made once per key; its name is never reused, because some engines bind late."""
         if key not in self._names:
             made = f"advisor_{uuid.uuid4().hex}"
-            rows = table.snapshot() if mask is None else table.rows(mask)
-            rows.createOrReplaceTempView(made)
+            rows().createOrReplaceTempView(made)
             self._names[key] = made
         return self._names[key]
 
     def _sql(self, query: exp.Expr, view: str) -> DataFrame:
-        from pyspark.errors import AnalysisException
+        from pyspark.errors import PySparkException
 
         try:
-            return self.spark.sql(query.sql(dialect="spark"))
-        except AnalysisException as error:
+            rows = self.spark.sql(query.sql(dialect="spark"))
+            _ = rows.schema  # Connect and Sail look at a query only when something is asked of it
+            return rows
+        except PySparkException as error:
             line = str(error).strip().splitlines()[0][:300]
             raise ViewError(f"view {view!r}: the engine refuses it: {line}", "correct the definition") from error
 
@@ -289,29 +369,54 @@ class Runner:
         changed = self.pending(view)
         if not changed:
             return Refresh(view, planned, None, "nothing is pending", time.perf_counter() - started)
-        plan = self.plan(view, changed)
-        for step in plan.maintain:
-            self.maintain(step)
-        because = ", ".join(changed) if " " in changed[0] else f"{', '.join(changed)} changed"
-        if plan.algorithm != planned:
-            because += f"; {planned} is not available for it"
-        stored = self.table(view)
-        return Refresh(view, planned, plan.algorithm, because, time.perf_counter() - started, stored.version)
+        why = changed[0] if changed[0] in (NOT_BUILT, REDEFINED) else None
+        plan = self.rebuild(view) if why else self.plan(view, changed)
+        because = why or f"{', '.join(changed)} changed".replace(f"{CLOCK} changed", "the day has turned")
+        if plan.algorithm != planned and why is None:
+            because += f"; {planned} does not apply to it"
+        try:
+            for step in plan.maintain:
+                self.maintain(step)
+        except _RebuildError as reason:
+            plan = self.rebuild(view)
+            because += f"; {reason}"
+            for step in plan.maintain:
+                self.maintain(step)
+        seconds = time.perf_counter() - started
+        return Refresh(view, planned, plan.algorithm, because, seconds, self.table(view).version)
 
     def maintain(self, step: Step) -> None:
         match step:
             case Replace(view=view):
                 sources = self.sources(view)
-                rows = self.evaluate(view)
+                rows = self.evaluate(view, None, step)
                 consumed = {table.log.table_id: table.version for table in sources.values()}
                 path = self.warehouse / view
+                note = {"moment": self.moment}
                 self._stored[view] = store_rows(
-                    self.spark, path, rows, description=self.describe(view), consumed=consumed
+                    self.spark, path, rows, description=self.describe(view), consumed=consumed, note=note
                 )
+            case ApplyDelta(view=view, delta=delta):
+                self.apply_delta(view, delta)
             case Evaluate() | ReadStored():
                 raise AssertionError("a read maintains nothing")
             case _:
                 assert_never(step)
+
+    def apply_delta(self, view: str, delta: Program) -> None:
+        """Evaluate a view's change on the tables as they were and are, and commit it with what it was made from."""
+        stored, sources = self.table(view), self.sources(view)
+        consumed = {table.log.table_id: table.version for table in sources.values()}
+        states = _States(self, stored, sources)
+        if states.empty(delta):
+            stored.log.commit(consumed=consumed, note={"moment": self.moment})
+            return
+        query = query_of(delta)
+        masks = states.masks(delta)
+        for node in list(references(query)):
+            node.set("this", exp.to_identifier(states.relation(node.name, masks.get(node.name))))
+        change = self._sql(query, view).toArrow()
+        merge_change(stored, net_here(change), consumed, {"moment": self.moment})
 
     # Updates
 
@@ -347,3 +452,93 @@ class Runner:
             if count and example is None:
                 example = f"{word}: {rows.limit(1).toArrow().to_pylist()[0]}"
         return Comparison(view, counts[0], counts[1], example)
+
+
+def clock_rows(moments: Sequence[float]) -> pa.Table:
+    """The base table of the clock at some moments."""
+    known = [dt.datetime.fromtimestamp(seconds, dt.UTC) for seconds in moments]
+    days = pa.array([moment.date() for moment in known], pa.date32())
+    return pa.table({TODAY: days, NOW: pa.array(known, pa.timestamp("us", "UTC"))})
+
+
+@dataclass
+class _States:
+    """The states of a stored view's sources: as it has consumed them, as they are, and what changed in between."""
+
+    runner: Runner
+    stored: Table
+    sources: Mapping[str, Table]
+
+    def consumed(self, name: str) -> int:
+        version = self.stored.log.consumed(self.sources[name].log.table_id)
+        if version is None:
+            raise _RebuildError(f"{name} was not part of it before")
+        return version
+
+    def change(self, name: str) -> pa.Table:
+        """The net change of a source on the driver, read once for all views that need it."""
+        runner, table = self.runner, self.sources[name]
+        key = (str(table.root), self.consumed(name), table.version)
+        if key not in runner._changes:
+            try:
+                rows = changes_here(table.log, key[1], key[2], DRIVER_ROWS)
+                if rows is None:
+                    few = table.changes(key[1]).limit(DRIVER_ROWS + 1).toArrow()
+                    if few.num_rows > DRIVER_ROWS:
+                        raise _RebuildError(f"more than {DRIVER_ROWS:,} rows of {name} changed")
+                    rows = few
+            except TableError as error:
+                raise _RebuildError(error.message) from error
+            runner._changes[key] = rows
+        return runner._changes[key]
+
+    def clock(self, state: str) -> pa.Table:
+        """The moment of the last refresh, the moment of this one, or the change from one to the other."""
+        then = self.runner.built_at(self.stored)
+        if then is None:
+            raise _RebuildError("the moment it was built at is not known")
+        match state:
+            case "old":
+                return clock_rows((then,))
+            case "new":
+                return clock_rows((self.runner.moment,))
+            case _:
+                counts = pa.array([1, -1], pa.int64())
+                return clock_rows((self.runner.moment, then)).append_column(COUNT, counts)
+
+    def empty(self, delta: Program) -> bool:
+        """Whether nothing changed in what the delta reads, although versions moved: compaction, say."""
+        read = [state_of(name) for name in delta.relations]
+        if any(name == CLOCK and state == "delta" for name, state in read):
+            return False
+        changed = {name for name, _ in read if name != CLOCK and self.consumed(name) != self.sources[name].version}
+        return all(self.change(name).num_rows == 0 for name in changed)
+
+    def masks(self, delta: Program) -> dict[str, Any]:
+        """The files of each state that can hold a row which joins with the change; absent where all are read."""
+        found: dict[str, Any] = {}
+        for relation, places in key_sources(delta).items():
+            name, state = state_of(relation)
+            if name == CLOCK or not all(places):
+                continue
+            snapshot = self.sources[name].log.snapshot(self.consumed(name) if state == "old" else None)
+            mask = np.zeros(snapshot.num_files, dtype=bool)
+            for keys in places:
+                values = {c: self.change(state_of(source)[0])[column] for c, (source, column) in keys.items()}
+                mask |= files_with_keys(snapshot, values)
+            found[relation] = mask
+        return found
+
+    def relation(self, relation: str, mask: Any) -> str:
+        """A temporary view of a relation in a state."""
+        name, state = state_of(relation)
+        runner = self.runner
+        if name == CLOCK:
+            rows = self.clock(state)
+            return runner.named((CLOCK, state, uuid.uuid4()), lambda: runner.frame(rows))
+        table = self.sources[name]
+        if state == "delta":
+            rows = self.change(name)
+            key = ("delta", str(table.root), self.consumed(name), table.version)
+            return runner.named(key, lambda: runner.frame(rows))
+        return runner.registered(table, mask, self.consumed(name) if state == "old" else None)

@@ -20,8 +20,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from storage.log import Commit, DataFile, DeltaLog, Snapshot
 from storage.reading import empty, physical_name, quoted, read_files, struct_type
+from storage.rows import tuples
 from views.errors import TableError
 
 if TYPE_CHECKING:
@@ -76,6 +80,50 @@ def changes(spark: SparkSession, log: DeltaLog, after: int, upto: int) -> DataFr
     if upto == after + 1 and pieces.kept:
         return frames[0]  # one commit's change file is net as it was written
     return net(union(frames))
+
+
+def changes_here(log: DeltaLog, after: int, upto: int, most_rows: int) -> pa.Table | None:
+    """The net change on the driver, without an engine; None where only an engine can tell, or it is too large.
+
+    Our own updates keep their change beside the commit, and appended files are their own change: both are read as
+    they are.
+    """
+    new = log.snapshot(upto)
+    commits = log.commits(after, upto) if after < upto else []
+    plain = not new.partition_columns and all(physical_name(f) == f["name"] for f in new.fields)
+    if commits is None or not plain or any(c.changes_schema for c in commits):
+        return None
+    pieces = _pieces(commits, new)
+    if pieces is None or pieces.feed or not all((log.root / path).is_file() for path in pieces.paths()):
+        return None
+    signed = [(path, None) for path in pieces.kept] + [(path, n) for path, n in pieces.counts.items() if n]
+    if sum(pq.read_metadata(log.root / path).num_rows for path, _ in signed) > most_rows:
+        return None
+    schema = log.schema.append(pa.field(COUNT, pa.int64()))
+    parts = [schema.empty_table()]
+    for path, count in signed:
+        rows = pq.read_table(log.root / path)
+        missing = [f for f in schema if f.name not in rows.column_names and f.name != COUNT]
+        for each in missing:  # a column that was added later
+            rows = rows.append_column(each.name, pa.nulls(rows.num_rows, each.type))
+        if count is not None:
+            rows = rows.append_column(COUNT, pa.array([count] * rows.num_rows, pa.int64()))
+        parts.append(rows.select(schema.names).cast(schema))
+    whole = pa.concat_tables(parts)
+    return whole if len(signed) == 1 and pieces.kept else net_here(whole)
+
+
+def net_here(rows: pa.Table) -> pa.Table:
+    """Sum a change set by row on the driver; rows whose counts cancel disappear."""
+    counts: Counter[tuple[Any, ...]] = Counter()
+    first: dict[tuple[Any, ...], int] = {}
+    data = rows.drop_columns([COUNT])
+    for i, (row, count) in enumerate(zip(tuples(data), rows[COUNT].to_pylist(), strict=True)):
+        counts[row] += count
+        first.setdefault(row, i)
+    kept = [row for row, count in counts.items() if count]
+    chosen = data.take(pa.array([first[row] for row in kept], pa.int64()))
+    return chosen.append_column(COUNT, pa.array([counts[row] for row in kept], pa.int64()))
 
 
 @dataclass

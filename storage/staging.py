@@ -10,7 +10,7 @@ import difflib
 import functools
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from storage.changes import COUNT
 from storage.log import DataFile, NewFile
 from storage.pruning import files_with_keys
 from storage.reading import FILE_COLUMN, file_of, file_uri, quoted, read_files, struct_type
+from storage.rows import Row, show_row, tuples
 from storage.table import Table, as_arrow, is_frame
 from storage.writing import storable, write_change_file, write_rows
 from views.errors import AdvisorError, ConflictError, UpdateError
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 30
 """How often a commit that lost a race is tried again before it gives up."""
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def _allocate(table: Table, doomed: pa.Table, matches: _Matches) -> list[int]:
     if absent:
         row = dict(zip(table.columns, next(iter(absent)), strict=True))
         raise UpdateError(
-            f"{table.name}: {absent.total()} of the rows to delete are not in the table, for example {_show(row)}",
+            f"{table.name}: {absent.total()} of the rows to delete are not in the table, for example {show_row(row)}",
             "nothing was committed",
         )
     return kill
@@ -323,7 +322,7 @@ def _null_key(table: Table) -> UpdateError:
 
 
 def _duplicate(table: Table, key: Row) -> UpdateError:
-    shown = _show(dict(zip(table.key, key, strict=True)))
+    shown = show_row(dict(zip(table.key, key, strict=True)))
     return UpdateError(f"{table.name}: duplicate key {shown}", "nothing was committed")
 
 
@@ -339,7 +338,7 @@ def _rows_of_keys(table: Table, keys: pa.Table) -> pa.Table:
     known = set(tuples(found.rows.select(list(table.key))))
     for key in tuples(keys.select(list(table.key))):
         if key not in known:
-            shown = _show(dict(zip(table.key, key, strict=True)))
+            shown = show_row(dict(zip(table.key, key, strict=True)))
             raise UpdateError(f"{table.name}: no row to delete has key {shown}", "nothing was committed")
     return found.rows.take(_indices([i for i, n in enumerate(found.counts) for _ in range(n)]))
 
@@ -396,30 +395,6 @@ def _same(columns: Sequence[str]) -> Column:
 
 def _renamed(rows: DataFrame) -> DataFrame:
     return rows.toDF(*[f"__match_{i}" for i in range(len(rows.columns))])
-
-
-def tuples(rows: pa.Table) -> list[Row]:
-    """Rows as hashable tuples under SQL's notion of the same row: NaN equals NaN, −0.0 equals 0.0."""
-    if not rows.num_columns:
-        return []
-    return [tuple(map(_canonical, row)) for row in zip(*(c.to_pylist() for c in rows.columns), strict=True)]
-
-
-def _canonical(value: Any) -> Any:
-    match value:
-        case float() if value != value:
-            return "NaN"
-        case dict():
-            return tuple((k, _canonical(v)) for k, v in value.items())
-        case list():
-            return tuple(_canonical(v) for v in value)
-        case _:
-            return value
-
-
-def _show(row: Mapping[str, Any]) -> str:
-    text = ", ".join(f"{c} = {v!r}" if isinstance(v, str) else f"{c} = {v}" for c, v in row.items())
-    return text if len(text) <= 200 else text[:200] + " …"
 
 
 def _indices(numbers: Sequence[int]) -> pa.Array:

@@ -74,9 +74,11 @@ class Table:
             self._frames[found.version] = read_snapshot(self.spark, found)
         return self._frames[found.version]
 
-    def rows(self, mask: np.ndarray[Any, Any] | None = None, *, with_file: bool = False) -> DataFrame:
-        """The newest known rows in the files of a pruning mask, on request with the file of each."""
-        now = self.log.snapshot()
+    def rows(
+        self, mask: np.ndarray[Any, Any] | None = None, version: int | None = None, *, with_file: bool = False
+    ) -> DataFrame:
+        """The rows in the files of a pruning mask, on request with the file of each."""
+        now = self.log.snapshot(version)
         files = now.files(mask)
         return read_files(self.spark, self.root, now.fields, now.partition_columns, files, with_file=with_file)
 
@@ -168,7 +170,13 @@ def create_table(
 
 
 def store_rows(
-    spark: SparkSession, path: str | Path, rows: DataFrame, *, description: str, consumed: Mapping[str, int]
+    spark: SparkSession,
+    path: str | Path,
+    rows: DataFrame,
+    *,
+    description: str,
+    consumed: Mapping[str, int],
+    note: Mapping[str, Any] | None = None,
 ) -> Table:
     """Let these rows be all rows of a table, in one commit; a table that is there keeps its schema or gets theirs.
 
@@ -181,13 +189,15 @@ def store_rows(
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ExecutionError(f"{root}: cannot be made ({error.strerror})", "is the warehouse writable?") from error
-    schema = _nullable(storable(to_arrow_schema(rows.schema).empty_table()).schema)
+    schema = _nullable(storable(to_arrow_schema(rows.schema, timezone="UTC").empty_table()).schema)
     before = DeltaLog(root) if is_delta(root) else None
     adds = write_rows(rows, root)
     if before is not None and before.description == description and before.schema == schema:
-        before.commit(adds, before.snapshot().paths, consumed=consumed)
+        before.commit(adds, before.snapshot().paths, consumed=consumed, note=note)
     else:
-        create_log(root, schema, adds, description=description, consumed=consumed, replaces=before is not None)
+        create_log(
+            root, schema, adds, note=note, description=description, consumed=consumed, replaces=before is not None
+        )
     return Table(spark, root)
 
 

@@ -24,7 +24,8 @@ from views.prune import prune
 from views.qualify import qualify
 from views.reasons import STRUCTURAL, Reason, find_reasons
 from views.references import references, spelling
-from views.rules import Program
+from views.render import query_of
+from views.rules import Partitioned, Program
 from views.spelling import did_you_mean
 from views.translation import translate
 from views.unfold import unfold
@@ -51,6 +52,17 @@ class Definition:
     """The output columns; empty where only the engine can tell them."""
     program: Program | None
     reasons: tuple[Reason, ...] = ()
+
+    @property
+    def evaluated(self) -> exp.Query:
+        """What is run to evaluate the view in full: its query, or its program where that decides between ties.
+
+        Which of the rows that tie come first under LIMIT, or get which number in a window, SQL leaves open; the
+        program orders them by their other columns, and every way to keep the view must give the same answer.
+        """
+        if self.program is not None and any(isinstance(p.form, Partitioned) for p in self.program.predicates):
+            return query_of(self.program)
+        return self.query
 
     @property
     def fingerprint(self) -> str:

@@ -46,7 +46,16 @@ def derive_deltas(program: Program, changed: Collection[str]) -> Program:
         if predicate.name in derivation.affected:
             derivation.delta(predicate)
     top = program.view + DELTA
-    return _ordered(Program(top, (*program.columns, COUNT), tuple(derivation.made.values())))
+    made = tuple(derivation.made.values())
+    return _ordered(Program(top, (*program.columns, COUNT), made, program.transitive))
+
+
+def reads(program: Program) -> int:
+    """How often an engine reads something when it opens every predicate up wherever it is used, as engines do."""
+    found: dict[str, int] = {}
+    for predicate in program.predicates:
+        found[predicate.name] = sum(1 + sum(found.get(name, 1) for name in rule.relations) for rule in predicate.rules)
+    return found.get(program.view, 0)
 
 
 def state_of(relation: str) -> tuple[str, str]:
@@ -57,6 +66,52 @@ def state_of(relation: str) -> tuple[str, str]:
     """
     name, _, state = relation.rpartition("@")
     return name, state
+
+
+def key_sources(delta: Program) -> dict[str, list[dict[str, tuple[str, str]]]]:
+    """For each state of a base relation, and each place it is read in, the change columns that its columns equal.
+
+    `{"orders@old": [{"o_custkey": ("customer@delta", "c_custkey")}]}` says that only rows of orders matter whose
+    customer is in the change; a place without such columns reads everything.
+    """
+    known = {predicate.name: predicate for predicate in delta.predicates}
+
+    def origin(relation: str, name: str) -> tuple[str, str] | None:
+        """The column of a base change set that a column holds values of."""
+        if relation not in known:
+            return (relation, name) if relation.endswith(DELTA) else None
+        predicate = known[relation]
+        if len(predicate.rules) != 1 or name not in predicate.body:
+            return None
+        rule = predicate.rules[0]
+        value = rule.head[predicate.body.index(name)].unnest()
+        if not isinstance(value, exp.Column):
+            return None
+        source = next((s.relation for s in rule.subgoals if s.alias == value.table), None)
+        return origin(source, value.name) if source is not None else None
+
+    found: dict[str, list[dict[str, tuple[str, str]]]] = {}
+    for predicate in delta.predicates:
+        for rule in predicate.rules:
+            same = _classes(rule.conditions, delta.transitive)
+            by_alias = {s.alias: s.relation for s in rule.subgoals}
+            for subgoal in rule.subgoals:
+                if subgoal.relation in known or subgoal.relation.endswith(DELTA):
+                    continue
+                keys: dict[str, tuple[str, str]] = {}
+                for mine, equals in same.items():
+                    if not isinstance(mine, exp.Column) or mine.table != subgoal.alias:
+                        continue
+                    for other in equals:
+                        if isinstance(other, exp.Column) and other.table != subgoal.alias:
+                            source = origin(by_alias.get(other.table, ""), other.name)
+                            if source is not None:
+                                keys.setdefault(mine.name, source)
+                found.setdefault(subgoal.relation, []).append(keys)
+            for negation in rule.negations:
+                if negation.relation not in known:
+                    found.setdefault(negation.relation, []).append({})
+    return found
 
 
 @dataclass

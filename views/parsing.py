@@ -49,7 +49,7 @@ def _parse(sql: str, label: str) -> list[exp.Expr | None]:
         near = " ".join(f"{first.get('start_context', '')[-30:]}{first.get('highlight', '')}".split())
         what = f"{first['description']} near {near!r}" if first.get("description") else str(error)
         what = re.sub(r"Required keyword: '\w+' missing for <class '[\w.]+'>", "something is missing", what)
-        what = " ".join(what.split())
+        what = re.sub(r"<Token .*?>", "something else", " ".join(what.split()))
         raise ViewError(f"{label}: {where}not SQL: {what}", "correct it") from None
     finally:
         logger.disabled = was

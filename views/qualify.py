@@ -23,6 +23,7 @@ from views.functions import is_aggregate
 from views.places import fragment, place
 from views.rules import column
 from views.spelling import did_you_mean
+from views.trees import is_atom
 
 
 def qualify(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
@@ -307,7 +308,7 @@ class _Names:
             if projection.is_star:
                 for name, found in self.star(projection, scope):
                     outputs.append(name)
-                    nodes.append(found)
+                    nodes.append(_marked(found, projection))
                 continue
             name = projection.alias or _output_name(projection)
             resolved = self.resolve(projection, scope, ctes, last=earlier)
@@ -377,6 +378,11 @@ class _Names:
             elif not (isinstance(ordered.this, exp.Var) and ordered.this.name.upper() == "ALL"):
                 self.resolve(ordered, scope, ctes, first=aliases)
         _order_by_all(order, [each.unalias() for each in select.expressions])
+        for ordered in order.expressions:  # engines refuse a correlated subquery here, but know the output's name
+            if ordered.this.find(exp.Query):
+                match = next((p.alias for p in select.expressions if p.unalias() == ordered.this), None)
+                if match is not None:
+                    ordered.set("this", exp.column(match, quoted=True))
         if select.args.get("distinct"):
             shown = {each.unalias().sql(): each.alias for each in select.expressions}
             for ordered in order.expressions:
@@ -477,8 +483,9 @@ class _Names:
             return _fields(scope.merged[folded].copy(), parts[1:])
         owners = [source for source in scope.sources if folded in source.columns]
         if len(owners) > 1:
-            choices = " or ".join(f"{source.shown[-1] if source.shown else '?'}.{parts[0]}" for source in owners[:3])
-            self.fail(written, f"the column {parts[0]!r} is ambiguous", f"write {choices}")
+            choices = [f"{source.shown[-1] if source.shown else '?'}.{parts[0]}" for source in owners[:3]]
+            hint = f"write {' or '.join(choices)}" if len(set(choices)) > 1 else "give each table its own alias"
+            self.fail(written, f"the column {parts[0]!r} is ambiguous", hint)
         if not owners:
             return None
         return _fields(self.of_source(written, owners[0], parts[0]), parts[1:])
@@ -506,9 +513,8 @@ def _own(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
 
 def _inside(alias: exp.Expr, written: exp.Column) -> exp.Expr:
     """A copy of an alias's expression, in parentheses where it comes to stand inside another."""
-    bare = isinstance(alias, exp.Column | exp.Literal | exp.Func | exp.Paren | exp.Subquery | exp.Window)
     whole = not isinstance(written.parent, exp.Binary | exp.Unary | exp.Predicate | exp.Dot | exp.Bracket | exp.Cast)
-    return alias.copy() if bare or whole else exp.Paren(this=alias.copy())
+    return alias.copy() if whole or is_atom(alias) else exp.Paren(this=alias.copy())
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -37,6 +37,10 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "LATERAL": ("a LATERAL subquery is not maintained", "write it as a join with a grouped subquery"),
     "PIVOT": ("PIVOT and UNPIVOT are not maintained", "write SUM(CASE WHEN … THEN … END) per column"),
+    "NESTED": (
+        "subqueries, outer joins or set operations stand inside each other so deeply that its change reads too much",
+        "store the inner part as a view of its own",
+    ),
     "UNKNOWN_COLUMNS": (
         "the columns of a table are not known before its data is imported",
         "declare columns: of the table, or apply first",

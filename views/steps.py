@@ -10,7 +10,8 @@ from typing import Literal, assert_never
 
 from sqlglot import exp
 
-from views.rules import Expr
+from views.render import query_of
+from views.rules import Expr, Program
 
 Strategy = Literal["query_modification", "immediate", "deferred"]
 
@@ -43,7 +44,16 @@ class Replace:
     needed: Mapping[str, Expr | None]
 
 
-Step = Evaluate | ReadStored | Replace
+@dataclass(frozen=True)
+class ApplyDelta:
+    """Evaluate the change of a stored view and apply it: rows with a positive count come, others go."""
+
+    view: str
+    delta: Program
+    """Over the relations in their states: `orders@old`, `orders@new`, `orders@delta`."""
+
+
+Step = Evaluate | ReadStored | Replace | ApplyDelta
 
 
 @dataclass(frozen=True)
@@ -80,5 +90,7 @@ def step_sql(step: Step) -> exp.Expr:
             return exp.Insert(
                 this=exp.Table(this=exp.to_identifier(view, quoted=True)), expression=query, overwrite=True
             )
+        case ApplyDelta(delta=delta):
+            return query_of(delta)
         case _:
             assert_never(step)

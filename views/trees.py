@@ -7,6 +7,12 @@ from collections.abc import Callable
 from sqlglot import exp
 
 _ATOMS = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Func, exp.Paren, exp.Subquery, exp.Window, exp.Identifier)
+_OPERATIONS = (exp.Binary, exp.Unary, exp.Predicate)
+
+
+def is_atom(node: exp.Expr) -> bool:
+    """Whether the expression needs no parentheses anywhere; AND and OR are functions to sqlglot, but none here."""
+    return isinstance(node, _ATOMS) and (not isinstance(node, _OPERATIONS) or isinstance(node, exp.Paren))
 
 
 def rewritten(node: exp.Expr, value: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:
@@ -21,7 +27,7 @@ def rewritten(node: exp.Expr, value: Callable[[exp.Column], exp.Expr | None]) ->
     for column in list(root.find_all(exp.Column)):
         found = value(column)
         if found is not None:
-            whole = column.parent is root or isinstance(found, _ATOMS)
+            whole = column.parent is root or is_atom(found)
             column.replace(found.copy() if whole else exp.Paren(this=found.copy()))
     result: exp.Expr = root.this
     return result
@@ -29,7 +35,7 @@ def rewritten(node: exp.Expr, value: Callable[[exp.Column], exp.Expr | None]) ->
 
 def operand(node: exp.Expr) -> exp.Expr:
     """The expression as one side of a comparison."""
-    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Unary | exp.Predicate) else node
+    return node if is_atom(node) else exp.Paren(this=node)
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:

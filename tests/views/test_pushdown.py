@@ -133,7 +133,6 @@ def check(view: View, definition: Definition, text: str, seed: int) -> int:
     return left_out
 
 
-@pytest.mark.xfail(reason="rewritten() takes AND and OR for functions and leaves the parentheses out", strict=True)
 @pytest.mark.parametrize("where", ["NOT large", "large IS NULL", "large = FALSE"])
 def test_a_condition_that_is_a_column_keeps_its_parentheses(where: str) -> None:
     sql = "SELECT a > 2 AND b > 1 AS large, c FROM r"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from views.functions import is_aggregate
 from views.places import fragment
 from views.rules import (
     Aggregate,
@@ -26,6 +27,7 @@ from views.translation.syntax import (
     is_outer,
     limits,
     number,
+    own,
     same,
     substitute,
 )
@@ -121,6 +123,8 @@ class Translator(Windows):
         self.open_domain(body, domain, node)
         self.from_clause(node, body, domain)
         where = node.args.get("where")
+        for call in own(where, is_aggregate) if where is not None else ():
+            self.fail(call, f"the aggregate {fragment(call)} stands in WHERE", "use HAVING")
         parts = conjuncts(where.this) if where is not None else []
         body.conditions += [self.express(body, c) for c in parts if not c.find(exp.Query)]
         self.bind(body, domain)
@@ -139,8 +143,10 @@ class Translator(Windows):
                 self.condition(body, conjunct)
         projections = [self.attach(body, each.unalias()) for each in node.expressions]
         order = [each.copy() for each in (node.args.get("order") or exp.Order(expressions=[])).expressions]
+        outputs = {each.alias: value for each, value in zip(node.expressions, projections, strict=True)}
         for ordered in order:
-            ordered.set("this", self.attach(body, ordered.this))
+            named = isinstance(ordered.this, exp.Column) and not ordered.this.table
+            ordered.set("this", outputs[ordered.this.name].copy() if named else self.attach(body, ordered.this))
         columns = [each.alias for each in node.expressions]
         exported = [self.express(body, column(domain.alias, f.name)) for f in free] if domain is not None else []
         head = [*exported, *(self.express(body, each) for each in projections)]

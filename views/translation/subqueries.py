@@ -34,7 +34,7 @@ from views.translation.syntax import (
     substitute,
     top_conjuncts,
 )
-from views.trees import conjuncts
+from views.trees import conjuncts, operand
 
 _TRUE = exp.true()
 _NULL_REJECTING = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -268,6 +268,14 @@ class Subqueries(Base):
         relation = self.exists(body, query)
         if isinstance(relation, bool):
             return exp.true() if relation else exp.false()
+        if not relation.free:  # the same for every row: one row says whether there is any
+            counted, _ = self.over(relation.name)
+            rows = (("rows", exp.Count(this=exp.Star(), big_int=True)),)
+            any_row = self.define("any_row", ("found",), [counted.rule([_TRUE.copy()])], Aggregate((), rows))
+            found, alias = self.over(any_row)
+            body.subgoals += found.subgoals
+            body.sources |= found.sources
+            return exp.Paren(this=exp.GT(this=column(alias, "rows"), expression=number(0)))
         return self.padded(body, relation, [("found", _TRUE.copy(), exp.false())])
 
     def membership(self, body: Body, node: exp.In) -> Expr:
@@ -285,8 +293,13 @@ class Subqueries(Base):
         listed = self.mark(body, self.as_exists(node))
         if not isinstance(around, exp.Not):
             return listed
-        unknown = self.as_exists(node, lambda same, _: exp.Is(this=exp.Paren(this=same), expression=exp.null()))
-        return exp.Paren(this=exp.Or(this=listed, expression=self.mark(body, unknown)))
+        if isinstance(node.this.unnest(), exp.Tuple):
+            unknown = self.as_exists(node, lambda same, _: exp.Is(this=exp.Paren(this=same), expression=exp.null()))
+            return exp.Paren(this=exp.Or(this=listed, expression=self.mark(body, unknown)))
+        is_null = exp.Is(this=operand(node.this.copy()), expression=exp.null())
+        nulls = self.mark(body, self.as_exists(node, lambda _, found: exp.Is(this=found, expression=exp.null())))
+        rows = self.mark(body, self.as_exists(node, lambda _, __: exp.true()))
+        return exp.Paren(this=exp.or_(listed, nulls, exp.and_(is_null, rows)))
 
     def scalar(self, body: Body, query: Expr, only_matches: bool) -> Expr:
         """The value of a scalar subquery: NULL, or its aggregates of nothing, where it has no row.

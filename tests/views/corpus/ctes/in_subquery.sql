@@ -10,12 +10,13 @@ WITH q AS (SELECT b FROM s WHERE d > 1) SELECT a, b FROM r WHERE b IN (SELECT b 
 -- joined_2: bag
 --   joined_2(joined.a, joined.b, joined.found, found_2 = TRUE) :- joined, exists_2, exists_2.outer_1 = joined.a.
 --   joined_2(joined.a, joined.b, joined.found, found_2 = FALSE) :- joined, ¬exists_2(joined.a).
--- domain: set
---   domain(outer_1 = joined_2.a) :- joined_2.
 -- exists_3: set
---   exists_3(around_5.outer_1) :- domain around_5, s, s.d > 1, NOT s.b IS NULL, (around_5.outer_1 = s.b) IS NULL.
--- joined_3: bag
---   joined_3(joined_2.a, joined_2.b, joined_2.found, joined_2.found_2, found_3 = TRUE) :- joined_2, exists_3, exists_3.outer_1 IS NOT DISTINCT FROM joined_2.a.
---   joined_3(joined_2.a, joined_2.b, joined_2.found, joined_2.found_2, found_3 = FALSE) :- joined_2, ¬exists_3(joined_2.a).
+--   exists_3(found = TRUE) :- s, s.d > 1, NOT s.b IS NULL, s.b IS NULL.
+-- any_row: one group; rows = COUNT(*)
+--   any_row() :- exists_3.
+-- exists_4: set
+--   exists_4(found = TRUE) :- s, s.d > 1, NOT s.b IS NULL, TRUE.
+-- any_row_2: one group; rows = COUNT(*)
+--   any_row_2() :- exists_4.
 -- the_view: bag
---   the_view(joined_3.a, joined_3.b) :- joined_3, (joined_3.found OR NOT (joined_3.found_2 OR joined_3.found_3)).
+--   the_view(joined_2.a, joined_2.b) :- joined_2, any_row, any_row_2, (joined_2.found OR NOT (joined_2.found_2 OR (any_row.rows > 0) OR (joined_2.a IS NULL AND (any_row_2.rows > 0)))).

@@ -5,12 +5,13 @@ SELECT a, b, b NOT IN (SELECT d FROM s WHERE b = 1) AS absent FROM r;
 -- joined: bag
 --   joined(r.a, r.b, found = TRUE) :- r, exists, exists.outer_1 = r.b.
 --   joined(r.a, r.b, found = FALSE) :- r, ¬exists(r.b).
--- domain: set
---   domain(outer_1 = joined.b) :- joined.
 -- exists_2: set
---   exists_2(around_3.outer_1) :- domain around_3, s, s.b = 1, (around_3.outer_1 = s.d) IS NULL.
--- joined_2: bag
---   joined_2(joined.a, joined.b, joined.found, found_2 = TRUE) :- joined, exists_2, exists_2.outer_1 IS NOT DISTINCT FROM joined.b.
---   joined_2(joined.a, joined.b, joined.found, found_2 = FALSE) :- joined, ¬exists_2(joined.b).
+--   exists_2(found = TRUE) :- s, s.b = 1, s.d IS NULL.
+-- any_row: one group; rows = COUNT(*)
+--   any_row() :- exists_2.
+-- exists_3: set
+--   exists_3(found = TRUE) :- s, s.b = 1, TRUE.
+-- any_row_2: one group; rows = COUNT(*)
+--   any_row_2() :- exists_3.
 -- the_view: bag
---   the_view(joined_2.a, joined_2.b, absent = NOT (joined_2.found OR joined_2.found_2)) :- joined_2.
+--   the_view(joined.a, joined.b, absent = NOT (joined.found OR (any_row.rows > 0) OR (joined.b IS NULL AND (any_row_2.rows > 0)))) :- joined, any_row, any_row_2.

@@ -1,0 +1,156 @@
+"""A net change applied to a stored table on the driver: rows with positive counts come, others go, in one commit.
+
+Only files that can hold a row to take away are read, with Arrow and without a Spark job, and only those that do hold
+one are written again, together with the new rows. A row that is to go and is not there stops the commit: a change
+was lost or came twice (GMS93 Lemma 4.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from storage.changes import COUNT
+from storage.log import NewFile
+from storage.pruning import files_with_keys
+from storage.rows import Row, show_row, tuples
+from storage.table import Table
+from storage.writing import write_change_file, write_rows
+from views.errors import ExecutionError, TableError
+
+SMALL_FILE_ROWS = 20_000
+"""A file up to this size is written again with new rows, so that many small changes do not leave many small files."""
+SMALL_FILES = 8
+"""So many small files are left beside each other before they are put together."""
+
+
+def merge_change(
+    table: Table, change: pa.Table, consumed: Mapping[str, int], note: Mapping[str, Any] | None = None
+) -> int:
+    """Commit a net change (the table's columns and `__count`), and the versions of the tables it came from."""
+    log, now = table.log, table.log.snapshot()
+    if now.vectors or now.partition_columns:
+        raise TableError(
+            f"{table.root}: a stored view was laid out by somebody else", "remove its folder and apply again"
+        )
+    columns = list(now.columns)
+    rows = change.select(columns).cast(log.schema)
+    counts = np.asarray(change[COUNT].to_numpy())
+    coming = rows.take(_repeated(counts))
+    going = rows.filter(pa.array(counts < 0))
+    need = _Need(going, (-counts[counts < 0]).tolist())
+    adds: list[NewFile] = []
+    removes: list[str] = []
+    kept: list[pa.Table] = []
+    if need:
+        mask = files_with_keys(now, {c: going[c] for i, c in enumerate(columns) if i not in need.inexact})
+        for path in (f.path for f in now.files(mask)):
+            left = _without(pq.read_table(table.root / path, columns=columns), need)
+            if left is not None:
+                removes.append(path)
+                kept.append(left)
+            if not need:
+                break
+    if need:
+        row = show_row(dict(zip(columns, need.example(), strict=True)))
+        raise ExecutionError(
+            f"{table.name}: a row to take away is not there: {row}",
+            "a change was lost or came twice; run advisor verify",
+        )
+    small = _small_files(table, set(removes)) if coming.num_rows else []
+    kept += [pq.read_table(table.root / path, columns=columns) for path in small]
+    removes += small
+    try:
+        whole = pa.concat_tables([*(part.cast(rows.schema) for part in kept), coming])
+        if whole.num_rows:
+            adds += write_rows(whole, table.root)
+        kept_change = write_change_file(change.select([*columns, COUNT]), table.root)
+        return log.commit(adds, removes, consumed=consumed, note={**(note or {}), "change_files": kept_change})
+    except BaseException:
+        for new in adds:
+            if new.path not in log.snapshot().active:
+                (table.root / new.path).unlink(missing_ok=True)
+        raise
+
+
+def _repeated(counts: np.ndarray[Any, Any]) -> pa.Array:
+    """The positions of rows that come, each as often as its count."""
+    return pa.array(np.repeat(np.arange(len(counts)), np.maximum(counts, 0)), pa.int64())
+
+
+class _Need:
+    """Rows that are to go, and how often each.
+
+    Two rows are the same when their exact columns are equal and their floating-point columns are close: a sum of
+    doubles that is computed again may differ in its last digits, because the engine does not fix the order.
+    """
+
+    def __init__(self, rows: pa.Table, counts: list[int]) -> None:
+        self.schema = rows.schema
+        self.inexact = [i for i, f in enumerate(rows.schema) if pa.types.is_floating(f.type)]
+        self.waiting: dict[Row, list[tuple[Row, int]]] = {}
+        self.rows = rows
+        for row, count in zip(tuples(rows), counts, strict=True):
+            self.waiting.setdefault(self._exact(row), []).append((row, count))
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting)
+
+    def example(self) -> Row:
+        return next(iter(self.waiting.values()))[0][0]
+
+    def _exact(self, row: Row) -> Row:
+        return tuple(value for i, value in enumerate(row) if i not in self.inexact)
+
+    def take(self, row: Row) -> bool:
+        """Whether a stored row is one of those that are to go; it is then taken off."""
+        key = self._exact(row)
+        for i, (wanted, count) in enumerate(self.waiting.get(key, ())):
+            if all(_close(row[j], wanted[j]) for j in self.inexact):
+                if count > 1:
+                    self.waiting[key][i] = (wanted, count - 1)
+                else:
+                    del self.waiting[key][i]
+                    if not self.waiting[key]:
+                        del self.waiting[key]
+                return True
+        return False
+
+
+def _close(left: Any, right: Any) -> bool:
+    if left == right:
+        return True
+    return (
+        isinstance(left, float) and isinstance(right, float) and math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-9)
+    )
+
+
+def _without(stored: pa.Table, need: _Need) -> pa.Table | None:
+    """A file's rows without those that are to go, which are taken off the need; None if it has none."""
+    likely = np.ones(stored.num_rows, dtype=bool)
+    for i, wanted in enumerate(need.schema):
+        if not pa.types.is_nested(wanted.type) and i not in need.inexact:
+            values = need.rows[wanted.name].cast(stored.schema.field(wanted.name).type).combine_chunks()
+            likely &= pc.is_in(stored[wanted.name], value_set=values).to_numpy()
+    positions = np.flatnonzero(likely)
+    candidates = tuples(stored.take(pa.array(positions, pa.int64())).cast(need.schema))
+    gone = [position for position, row in zip(positions, candidates, strict=True) if need.take(row)]
+    if not gone:
+        return None
+    stays = np.ones(stored.num_rows, dtype=bool)
+    stays[gone] = False
+    return stored.filter(pa.array(stays))
+
+
+def _small_files(table: Table, taken: set[str]) -> list[str]:
+    """Small files to put together with the new rows, once there are enough of them."""
+    statistics = table.log.snapshot().statistics
+    counts = zip(statistics["path"].to_pylist(), statistics["num_records"].to_pylist(), strict=True)
+    small = [path for path, rows in counts if path not in taken and rows is not None and rows <= SMALL_FILE_ROWS]
+    return small if len(small) >= SMALL_FILES else []
