@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DATA := examples/retail/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-interop style bench clean
+.PHONY: help demo test test-full test-interop style bench clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -16,6 +16,9 @@ demo: $(STAMP) $(DATA) ## generate the retail example and recommend how to keep 
 
 test: $(STAMP) ## run the tests, once per engine, with one summary
 	@$(BIN)/python tests/run.py
+
+test-full: $(STAMP) ## the same with every view of the corpus on every engine, and more seeds
+	@ADVISOR_TEST_FULL=1 $(BIN)/python tests/run.py
 
 test-interop: $(STAMP) ## run the tests against Spark's own Delta connector (fetched with Maven)
 	@$(BIN)/python tests/run.py interop

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.wording import duration, label
 from views.definition import Definition
+from views.deltas import derive_deltas
 from views.places import plain_name, plain_sql
 from views.pushdown import needed_rows
-from views.steps import Plan, Step, step_sql
-from views.text import form_text, rule_text
+from views.steps import ApplyDelta, Plan, Step, step_sql
+from views.text import form_text, rule_text, rules_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,8 +159,23 @@ def explanation(definition: Definition, plans: Iterable[Plan]) -> str:
         lines += ["", f"{plan.algorithm}"]
         for title, steps in (("to bring it up to date", plan.maintain), ("to answer a read", plan.answer)):
             for step in steps:
-                lines += [f"  -- {title}", *_indented(step)]
+                if isinstance(step, ApplyDelta):
+                    lines.append("  -- to bring it up to date: apply its change (--delta shows how that is derived)")
+                else:
+                    lines += [f"  -- {title}", *_indented(step)]
     return "\n".join(lines)
+
+
+def delta_explanation(definition: Definition) -> str:
+    """How the change of a view follows from the change of each table it reads: delta rules, and their SQL."""
+    if definition.program is None:
+        return "\n".join(str(reason) for reason in definition.reasons)
+    lines = []
+    for relation in definition.program.relations:
+        delta = derive_deltas(definition.program, {relation})
+        lines += [f"when {relation} changes", *(f"  {line}" for line in rules_text(delta).splitlines()), ""]
+        lines += [*_indented(ApplyDelta(definition.view, delta)), ""]
+    return "\n".join(lines).rstrip()
 
 
 def _indented(step: Step) -> list[str]:
@@ -167,8 +183,6 @@ def _indented(step: Step) -> list[str]:
 
 
 def explanation_json(definition: Definition, plans: Iterable[Plan]) -> dict[str, Any]:
-    from views.text import rules_text
-
     return {
         "view": definition.view,
         "columns": list(definition.columns),

@@ -109,7 +109,12 @@ def check(workload: WorkloadPath, as_json: Json = False, select: Select = None, 
 
 
 @app.command()
-def explain(workload: WorkloadPath, view: ViewName, as_json: Json = False) -> None:
+def explain(
+    workload: WorkloadPath,
+    view: ViewName,
+    delta: Annotated[bool, typer.Option("--delta", help="How its change follows from that of each table.")] = False,
+    as_json: Json = False,
+) -> None:
     """Print a view's rules, and as SQL what each executor does to keep it."""
     from advisor import answers
     from advisor.api import Advisor
@@ -120,7 +125,9 @@ def explain(workload: WorkloadPath, view: ViewName, as_json: Json = False) -> No
     definition = advisor.definition(view)
     plans = [executor.plan(definition, definition.relations) for executor in executors().values()]
     found = [plan for plan in plans if isinstance(plan, Plan)]
-    if as_json:
+    if delta and not as_json:
+        print(answers.delta_explanation(definition))
+    elif as_json:
         _print_json(answers.explanation_json(definition, found))
     else:
         print(answers.explanation(definition, found))

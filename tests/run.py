@@ -19,6 +19,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,11 +58,13 @@ class Part:
     by_default: bool = True
 
 
+SIDE_BY_SIDE = 2
+"""Parts that run at once: much of an engine's test is waiting. The longest ones start first."""
 PARTS = (
-    Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
-    Part("sail", "sail", ("tests",), ("-m", "engine"), (SAIL,)),
     Part("spark", "spark", ("tests",), ("-m", "engine"), (JAVA,)),
+    Part("sail", "sail", ("tests",), ("-m", "engine"), (SAIL,)),
     Part("connect", "connect", ("tests",), ("-m", "engine"), (JAVA,)),
+    Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
     Part("cluster", "cluster", ("tests/cluster",), (), (JAVA,)),
     Part("interop", "interop", ("tests/interop",), (), (JAVA, MAVEN), by_default=False),
 )
@@ -94,7 +97,7 @@ def main(arguments: list[str]) -> int:
         names.append(rest.pop(0))
     chosen = [part for part in PARTS if (part.name in names if names else part.by_default)]
 
-    outcomes, left_out, undelivered = [], [], None
+    ready, left_out, undelivered = [], [], None
     for part in chosen:
         lacking = [need for need in part.needs if not need.present()]
         if lacking:
@@ -102,22 +105,31 @@ def main(arguments: list[str]) -> int:
         elif part.name == "interop" and (undelivered := fetch_connector()):
             continue
         else:
-            outcomes.append(run(part, rest))
+            ready.append(part)
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        outcomes = list(pool.map(lambda part: run(part, rest, alone=len(ready) == 1), ready))
     return summarise(outcomes, left_out, undelivered, require_all, selected=bool(rest))
 
 
-def run(part: Part, extra: list[str]) -> Outcome:
-    print(f"== {part.name}", flush=True)
+def run(part: Part, extra: list[str], alone: bool) -> Outcome:
+    """Run one part; beside others its output is shown when it has ended."""
+    print(f"== {part.name}{'' if alone else ' has started'}", flush=True)
     started = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "output").open("w+") as output:
         report = Path(folder, "junit.xml")
         paths = () if any(Path(argument.split("::")[0]).exists() for argument in extra) else part.paths
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *part.options, *extra, *paths]
         environment = {**os.environ, "ADVISOR_TEST_ENGINE": part.engine}
         try:
-            code = subprocess.run(command, cwd=ROOT, env=environment, timeout=PART_SECONDS, check=False).returncode
+            shown = None if alone else output
+            code = subprocess.run(
+                command, cwd=ROOT, env=environment, timeout=PART_SECONDS, check=False, stdout=shown, stderr=shown
+            ).returncode
         except subprocess.TimeoutExpired:
             code = None
+        if not alone:
+            output.seek(0)
+            print(f"== {part.name}\n{output.read()}", flush=True)
         outcome = read_report(part, report) if report.exists() else Outcome(part)
     outcome.seconds = time.monotonic() - started
     if code is None:
