@@ -152,11 +152,12 @@ class Advisor:
         self.said.append(f"{name}: {path} was imported into {imported}")
         return imported
 
-    def apply(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
-        """Keep the selected views as the workload pins or the proposal says, and build what that needs.
+    def apply(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[Applied]:
+        """Keep the selected views as the workload pins or the proposal says, and build what that needs."""
+        return list(self.applying(select, exclude))
 
-        A generator, so that progress can be shown: each view is built when its result is taken.
-        """
+    def applying(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
+        """`apply` view by view, so that progress can be shown: each is built when its result is taken."""
         views = self.selected(select, exclude)
         proposal = self.recommend()
         active = {view: kept for view, kept in read_plan(self.workload.folder).items() if view in self.definitions}

@@ -143,7 +143,7 @@ def apply(workload: WorkloadPath, as_json: Json = False, select: Select = None, 
     views = advisor.selected(select or (), exclude or ())
     done = []
     with _progress("building", len(views), quiet=as_json) as step:
-        for applied in advisor.apply(select or (), exclude or ()):
+        for applied in advisor.applying(select or (), exclude or ()):
             done.append(applied)
             step(answers.applied_line(applied))
     _say(advisor.said, as_json)

@@ -89,7 +89,7 @@ def test_views_are_applied_read_updated_and_right_again(shop: Path, spark: Any) 
 
 
 def test_a_plan_outlives_the_process_that_made_it(shop: Path, spark: Any) -> None:
-    list(Advisor(shop / "workload.yaml", spark).apply())
+    Advisor(shop / "workload.yaml", spark).apply()
     saved = json.loads((shop / ".advisor" / "plan.json").read_text(encoding="utf-8"))
     assert saved["views"]["spent"] == {"strategy": "deferred", "algorithm": "recompute"}
     later = Advisor(shop / "workload.yaml", spark)
@@ -136,7 +136,7 @@ def test_a_mapping_s_paths_may_start_from_a_folder(shop: Path, spark: Any) -> No
 
 def test_a_filter_selects_rows_of_virtual_and_of_stored_views(shop: Path, spark: Any) -> None:
     advisor = Advisor(shop / "workload.yaml", spark)
-    list(advisor.apply())
+    advisor.apply()
     assert advisor.query("cheap", where="K = 2").toArrow().to_pylist() == [{"k": 2, "price": 2.5}]
     assert advisor.query("spent", where="total > 4 AND c IS NULL").toArrow().to_pylist() == [{"c": None, "total": 8.0}]
     assert advisor.query("named", where="name = 'Cy'").toArrow().num_rows == 0
@@ -150,7 +150,7 @@ def test_a_filter_selects_rows_of_virtual_and_of_stored_views(shop: Path, spark:
 
 def test_refresh_status_and_verify_agree_about_what_is_behind(shop: Path, spark: Any) -> None:
     advisor = Advisor(shop / "workload.yaml", spark)
-    list(advisor.apply(exclude=["named"]))
+    advisor.apply(exclude=["named"])
     assert {each.view: each.pending for each in advisor.status()} == {"spent": (), "named": (), "cheap": ()}
     advisor.update("DELETE FROM orders WHERE k = 4")
     states = {each.view: each for each in advisor.status()}
@@ -169,7 +169,7 @@ def test_refresh_status_and_verify_agree_about_what_is_behind(shop: Path, spark:
 
 
 def test_status_needs_no_engine(shop: Path, spark: Any) -> None:
-    list(Advisor(shop / "workload.yaml", spark).apply())
+    Advisor(shop / "workload.yaml", spark).apply()
 
     class NoEngine(Advisor):
         @property
@@ -186,7 +186,7 @@ def test_status_needs_no_engine(shop: Path, spark: Any) -> None:
 
 def test_verify_brings_pending_changes_in_first(shop: Path, spark: Any) -> None:
     advisor = Advisor(shop / "workload.yaml", spark)
-    list(advisor.apply())
+    advisor.apply()
     write_deltalake(shop / "data" / "orders", pa.table({"k": [9], "c": [9], "price": [9.0]}), mode="append")
     assert all(each.equal for each in advisor.verify())
     assert (9, 9.0) in bag(stored_rows(shop / "warehouse" / "spent"))
@@ -194,7 +194,7 @@ def test_verify_brings_pending_changes_in_first(shop: Path, spark: Any) -> None:
 
 def test_registered_views_are_read_by_name(shop: Path, spark: Any) -> None:
     advisor = Advisor(shop / "workload.yaml", spark)
-    list(advisor.apply())
+    advisor.apply()
     assert advisor.register() == ["spent", "named", "cheap"]
     found = spark.sql("SELECT n.name, COUNT(*) AS n FROM named n JOIN spent s ON n.total = s.total GROUP BY n.name")
     assert bag(found.toArrow()) == bag(pa.table({"name": ["Ann", "Bob"], "n": [2, 2]}))
@@ -215,7 +215,7 @@ def test_a_parquet_folder_becomes_a_delta_table_in_place_and_is_said(tmp_path: P
     with pytest.raises(TableError, match="is not a Delta table yet; run advisor apply"):
         advisor.query("v")
     assert not is_delta(tmp_path / "t")
-    list(advisor.apply())
+    advisor.apply()
     assert is_delta(tmp_path / "t")
     assert sorted(path.name for path in (tmp_path / "t").iterdir()) == ["_delta_log", "part.parquet"]
     (line,) = [line for line in advisor.said if line.startswith("t: ")]
@@ -226,7 +226,7 @@ def test_a_parquet_folder_becomes_a_delta_table_in_place_and_is_said(tmp_path: P
 def test_a_csv_file_is_imported_and_left_as_it_is(tmp_path: Path, spark: Any) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n1,y\n2,\n")
     advisor = one_table(tmp_path, "t.csv", spark, ", strategy: deferred, algorithm: recompute")
-    list(advisor.apply())
+    advisor.apply()
     imported = advisor.workload.warehouse / "_advisor" / "tables" / "t"
     assert f"t: {tmp_path / 't.csv'} was imported into {imported}" in advisor.said
     assert (tmp_path / "t.csv").read_text() == "a,b\n1,x\n1,y\n2,\n"
@@ -241,7 +241,7 @@ def test_a_strict_view_that_is_not_incremental_is_refused_with_its_remedy(tmp_pa
     text = "tables: {t: {path: t}}\nviews:\n  v: {sql: 'SELECT a, rand() AS x FROM t', strict: true}\n"
     (tmp_path / "w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(StrictError, match=r"w.yaml:3: view 'v' is strict: NOT_INCREMENTAL.NONDETERMINISTIC") as raised:
-        list(Advisor(tmp_path / "w.yaml", spark).apply())
+        Advisor(tmp_path / "w.yaml", spark).apply()
     assert raised.value.exit_code == 1
     assert "store it there" in str(raised.value)
     assert not (tmp_path / ".advisor" / "plan.json").exists()
