@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from profiles import specification as spec
 from profiles.document import Document, Place, read_document, read_text
 from profiles.validation import validate
-from views.errors import WorkloadError
+from views.errors import TableError, WorkloadError
 from views.spelling import did_you_mean
 
 
@@ -51,7 +51,17 @@ class Workload:
     def path_of(self, table: str) -> Path | None:
         """The absolute path of a table's data, if the workload gives one."""
         path = self.tables[table].path
-        return None if path is None else self.folder / path
+        if path is None:
+            return None
+        if path.startswith("file:") or "://" in path:
+            from storage.log import local_folder  # which loads deltalake: only where there is an address to read
+
+            try:
+                return local_folder(path)
+            except TableError as error:
+                place = self.place("tables", table, "path")
+                raise TableError(f"{place}: table {table!r}: {error.message}", error.hint) from None
+        return self.folder / path
 
 
 def load(path: str | Path) -> Workload:

@@ -12,7 +12,7 @@ import pytest
 
 from profiles import workload
 from profiles.workload import load
-from views.errors import WorkloadError
+from views.errors import TableError, WorkloadError
 
 SMALL = """\
 tables:
@@ -251,3 +251,13 @@ def test_running_the_module_prints_the_schema() -> None:
         [sys.executable, "-m", "profiles.workload"], capture_output=True, text=True, check=True, encoding="utf-8"
     )
     assert printed.stdout == workload.json_schema()
+
+
+def test_a_path_may_be_a_file_address_and_an_object_store_is_refused_with_its_place(tmp_path: Path) -> None:
+    loaded = load(write(tmp_path, SMALL.replace("{rows: 1000}", f"{{path: 'file://{tmp_path}/a%20b'}}")))
+    assert loaded.path_of("orders") == tmp_path / "a b"
+    loaded = load(write(tmp_path, SMALL.replace("{rows: 1000}", "{path: 's3://bucket/orders'}")))
+    with pytest.raises(
+        TableError, match=r"workload.yaml:2: table 'orders': s3://bucket/orders: only local and mounted"
+    ):
+        loaded.path_of("orders")
