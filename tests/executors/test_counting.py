@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from executors.counting import Counting
 from executors.runner import Keeping, Runner
 from executors.testing import assert_same_rows, bag, stored_rows
 from storage.staging import Change
@@ -208,6 +209,21 @@ def test_a_row_that_is_gone_already_stops_the_commit(spark: Any, tmp_path: Path)
     kept.runner.look()
     with pytest.raises(ExecutionError, match="hop: a row to take away is not there: s = 'a', d = 'c'"):
         kept.runner.refresh("hop")
+
+
+def test_a_view_that_is_nested_too_deeply_is_rebuilt_and_says_why(spark: Any, tmp_path: Path) -> None:
+    deep = "SELECT s, d FROM link l0 WHERE "
+    for i in range(5):
+        deep += f"NOT EXISTS (SELECT 1 FROM link l{i + 1} WHERE l{i + 1}.s <> l{i}.d AND "
+    kept = Kept(spark, tmp_path, {"link": links("ab bc cd")}, {"deep": deep + "l5.s = 'x'" + ")" * 5})
+    kept.runner.update("DELETE FROM link WHERE s = 'a'")
+    kept.runner.look()
+    plan = Counting().plan(kept.runner.definitions["deep"], ["link"])
+    assert isinstance(plan, tuple)
+    assert plan[0].code == "NOT_INCREMENTAL.NESTED"
+    done = kept.runner.refresh("deep")
+    assert (done.planned, done.ran) == ("counting", "recompute")
+    assert "counting does not apply" in done.because
 
 
 def test_a_virtual_view_below_a_stored_one_is_opened_up(spark: Any, tmp_path: Path) -> None:

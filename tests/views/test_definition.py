@@ -231,7 +231,7 @@ TRIGGERS = {
 
 
 def test_every_reason_has_sql_that_triggers_it() -> None:
-    assert TRIGGERS.keys() == REASONS.keys()
+    assert TRIGGERS.keys() | {"NESTED"} == REASONS.keys()  # that one depends on the change: see test_counting
 
 
 @pytest.mark.parametrize(("why", "sql"), [(why, sql) for why, texts in TRIGGERS.items() for sql in texts])
