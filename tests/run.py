@@ -63,7 +63,7 @@ SIDE_BY_SIDE = 2
 PARTS = (
     Part("spark", "spark", ("tests",), ("-m", "engine"), (JAVA,)),
     Part("sail", "sail", ("tests",), ("-m", "engine"), (SAIL,)),
-    Part("connect", "connect", ("tests",), ("-m", "engine"), (JAVA,)),
+    Part("connect", "connect", ("tests/storage", "tests/executors/test_counting.py"), ("-m", "engine"), (JAVA,)),
     Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
     Part("cluster", "cluster", ("tests/cluster",), (), (JAVA,)),
     Part("interop", "interop", ("tests/interop",), (), (JAVA, MAVEN), by_default=False),
