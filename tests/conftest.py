@@ -56,9 +56,6 @@ def engine_setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineS
 def spark(engine_setting: EngineSetting, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     conf = {
         "spark.driver.memory": "1g",
-        # Many small queries, each run once: compiling them costs more than running them.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.sql.codegen.wholeStage": False,
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.eventLog.enabled": True,
         "spark.eventLog.dir": tmp_path_factory.mktemp("events", numbered=False).as_uri(),

@@ -35,8 +35,7 @@ def connect_server(folder: Path) -> Iterator[str]:
     command = [
         *(str(spark_home() / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1g"),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.codegen.wholeStage=false"),
-        *("--driver-java-options", "-XX:TieredStopAtLevel=1"),
+        *("--conf", "spark.ui.enabled=false"),
         *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
