@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from storage.engine import GET_SAIL, find_java  # noqa: E402
 
-PART_SECONDS = 1200
+PART_SECONDS = 2400
 PACKAGES = ("advisor", "costmodels", "executors", "profiles", "reports", "storage", "views")
 INTEROP = ROOT / "tests" / "interop"
 JARS = ROOT / "target" / "jars"
