@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from views.functions import is_aggregate
 from views.places import fragment
 from views.rules import (
     Aggregate,
@@ -27,7 +26,6 @@ from views.translation.syntax import (
     is_outer,
     limits,
     number,
-    own,
     same,
     substitute,
 )
@@ -119,18 +117,7 @@ class Translator(Windows):
         return self.define(role, columns, [body.rule((column(alias, c) for c in columns), times)], Bag(), name)
 
     def select(self, node: exp.Select, domain: Domain | None, name: str | None) -> Relation:
-        body = Body()
-        self.open_domain(body, domain, node)
-        self.from_clause(node, body, domain)
-        where = node.args.get("where")
-        for call in own(where, is_aggregate) if where is not None else ():
-            self.fail(call, f"the aggregate {fragment(call)} stands in WHERE", "use HAVING")
-        parts = conjuncts(where.this) if where is not None else []
-        body.conditions += [self.express(body, c) for c in parts if not c.find(exp.Query)]
-        self.bind(body, domain)
-        for conjunct in parts:
-            if conjunct.find(exp.Query):
-                self.condition(body, conjunct)
+        body = self.from_and_where(node, domain)
         free = domain.free if domain is not None else []
         if node.args.get("group") or any(True for _ in aggregate_calls(node)):
             body = self.aggregate(node, body, domain)

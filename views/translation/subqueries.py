@@ -145,17 +145,23 @@ class Subqueries(Base):
         elif _has_one_row(query):
             return True  # an aggregate without GROUP BY has one row, whatever it reads
         domain = self.separate(query, lambda exprs: self.domain(body, exprs))
-        inner = Body()
-        self.open_domain(inner, domain, query)
-        self.from_clause(query, inner, domain)
-        where = query.args.get("where")
+        return self.existing(self.from_and_where(query, domain), domain)
+
+    def from_and_where(self, node: exp.Select, domain: Domain | None) -> Body:
+        """The rows of a SELECT before anything is grouped; its correlated columns are bound on the way."""
+        body = Body()
+        self.open_domain(body, domain, node)
+        self.from_clause(node, body, domain)
+        where = node.args.get("where")
+        for call in own(where, is_aggregate) if where is not None else ():
+            self.fail(call, f"the aggregate {fragment(call)} stands in WHERE", "use HAVING")
         parts = conjuncts(where.this) if where is not None else []
-        inner.conditions += [self.express(inner, c) for c in parts if not c.find(exp.Query)]
-        self.bind(inner, domain)
+        body.conditions += [self.express(body, c) for c in parts if not c.find(exp.Query)]
+        self.bind(body, domain)
         for conjunct in parts:
             if conjunct.find(exp.Query):
-                self.condition(inner, conjunct)
-        return self.existing(inner, domain)
+                self.condition(body, conjunct)
+        return body
 
     def condition(self, body: Body, conjunct: Expr) -> None:
         """Add a conjunct to a body: as a condition, a subgoal or a negation."""
