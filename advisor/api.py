@@ -141,7 +141,7 @@ class Advisor:
             if not write:
                 raise TableError(f"{path}: is not a Delta table yet", "run advisor apply, which makes it one")
             path = self._made_delta(name, path, imported)
-        return Table(spark, path, name=name, key=spec.key)
+        return Table(spark, path, name=name, key=spec.key, foreign_keys=spec.foreign_keys)
 
     def _made_delta(self, name: str, path: Path, imported: Path) -> Path:
         if path.is_dir() and any(path.rglob("*.parquet")):

@@ -19,24 +19,26 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from executors.evaluation import Evaluation, RebuildError, Rows
 from executors.executor import find_executor
-from storage.changes import changes_here, net_here
+from storage.changes import changes_here
 from storage.intents import recover
 from storage.log import is_delta
 from storage.merging import merge_change
-from storage.pruning import files_where, files_with_keys
-from storage.table import Table, store_rows
+from storage.pruning import files_where
+from storage.table import Table, is_frame, store_rows
 from storage.updates import update
 from storage.writing import DRIVER_ROWS
 from views.catalog import CLOCK, NOW, TODAY
 from views.compose import opened
 from views.definition import Definition
-from views.deltas import COUNT, key_sources, state_of
-from views.errors import ExecutionError, TableError, ViewError
+from views.deltas import DELTA
+from views.errors import ExecutionError, ViewError
 from views.pushdown import needed_rows
 from views.references import references
 from views.render import query_of
-from views.rules import Expr, Program
+from views.rules import Aggregate, Bag, Expr, Partitioned, Program, Set, reachable
+from views.states import ROWS, State
 from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step, Strategy
 
 if TYPE_CHECKING:
@@ -46,10 +48,7 @@ if TYPE_CHECKING:
 
 
 NOT_BUILT, REDEFINED = "it is not built yet", "its definition changed"
-
-
-class _RebuildError(Exception):
-    """A change that cannot be applied, or is not worth it: the view is rebuilt instead, and this says why."""
+STATE_MISSING = "what is kept beside it is not built yet"
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,11 @@ class Runner:
     warehouse: Path
     keeping: Mapping[str, Keeping] = field(default_factory=dict)
     _names: dict[Hashable, str] = field(default_factory=dict)
-    _changes: dict[Hashable, pa.Table] = field(default_factory=dict)
+    driver_rows: int = DRIVER_ROWS
+    """No result with more rows is brought to the driver: the work stays on the engine then."""
+    _changes: dict[Hashable, Rows] = field(default_factory=dict)
     _stored: dict[str, Table] = field(default_factory=dict)
+    _states: dict[Hashable, dict[State, str]] = field(default_factory=dict)
     moment: float = field(default_factory=time.time)
     """When this is: the clock of the views that mention it."""
 
@@ -168,6 +170,10 @@ class Runner:
             return [NOT_BUILT]
         if stored.log.description != self.describe(view):
             return [REDEFINED]
+        for state, description in self.states(view).items():
+            kept = self.stored(state.table)
+            if kept is None or kept.log.description != description:
+                return [STATE_MISSING]
         behind = []
         for name, table in self.sources(view).items():
             consumed = stored.log.consumed(table.log.table_id)
@@ -179,6 +185,18 @@ class Runner:
 
     def describe(self, view: str) -> str:
         return f"view {view}, definition {self.fingerprint(view)}"
+
+    def states(self, view: str) -> dict[State, str]:
+        """What the algorithm of a view keeps beside it, each state with the description of its table."""
+        key = (view, self.kept(view), self.fingerprint(view))
+        if key not in self._states:
+            opened = self.opened(view)
+            texts = {s: query_of(state_program(s, opened)).sql(dialect="spark") for s in self.plan(view, ()).states}
+            self._states[key] = {
+                state: f"state of {self.describe(view)}, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+                for state, text in texts.items()
+            }
+        return self._states[key]
 
     def clock_moved(self, view: str, stored: Table) -> bool:
         """Whether a view that mentions the day or the moment was built on another one."""
@@ -281,7 +299,7 @@ class Runner:
         if where is not None:
             inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(view, quoted=True)))
             query = exp.select("*").from_(inner).where(where.copy())
-        return self._sql(query, view)
+        return self.sql(query, view)
 
     def at_this_moment(self, query: exp.Query) -> exp.Query:
         """The query with the moment as a literal: what is stored says which one it was."""
@@ -338,7 +356,12 @@ class Runner:
             self._names[key] = made
         return self._names[key]
 
-    def _sql(self, query: exp.Expr, view: str) -> DataFrame:
+    def forget(self, group: str) -> None:
+        """Drop the temporary views whose keys begin with a group."""
+        for key in [key for key in self._names if isinstance(key, tuple) and key[0] == group]:
+            self.spark.catalog.dropTempView(self._names.pop(key))
+
+    def sql(self, query: exp.Expr, view: str) -> DataFrame:
         from pyspark.errors import PySparkException
 
         try:
@@ -369,54 +392,152 @@ class Runner:
         changed = self.pending(view)
         if not changed:
             return Refresh(view, planned, None, "nothing is pending", time.perf_counter() - started)
-        why = changed[0] if changed[0] in (NOT_BUILT, REDEFINED) else None
-        plan = self.rebuild(view) if why else self.plan(view, changed)
+        why = changed[0] if changed[0] in (NOT_BUILT, REDEFINED, STATE_MISSING) else None
         because = why or f"{', '.join(changed)} changed".replace(f"{CLOCK} changed", "the day has turned")
-        if plan.algorithm != planned and why is None:
-            because += f"; {planned} does not apply to it"
+        ran = "recompute"
+        if why is None:
+            ran = self.plan(view, changed).algorithm
+            because += f"; {planned} does not apply to it" if ran != planned else ""
         try:
-            for step in plan.maintain:
-                self.maintain(step)
-        except _RebuildError as reason:
-            plan = self.rebuild(view)
-            because += f"; {reason}"
-            for step in plan.maintain:
-                self.maintain(step)
+            if ran == "recompute":
+                self.build(view)
+            else:
+                self.follow(view, changed)
+        except RebuildError as reason:
+            ran, because = "recompute", f"{because}; {reason}"
+            self.build(view)
         seconds = time.perf_counter() - started
-        return Refresh(view, planned, plan.algorithm, because, seconds, self.table(view).version)
+        return Refresh(view, planned, ran, because, seconds, self.table(view).version)
 
-    def maintain(self, step: Step) -> None:
-        match step:
-            case Replace(view=view):
-                sources = self.sources(view)
-                rows = self.evaluate(view, None, step)
-                consumed = {table.log.table_id: table.version for table in sources.values()}
-                path = self.warehouse / view
-                note = {"moment": self.moment}
-                self._stored[view] = store_rows(
-                    self.spark, path, rows, description=self.describe(view), consumed=consumed, note=note
-                )
-            case ApplyDelta(view=view, delta=delta):
-                self.apply_delta(view, delta)
-            case Evaluate() | ReadStored():
-                raise AssertionError("a read maintains nothing")
-            case _:
-                assert_never(step)
-
-    def apply_delta(self, view: str, delta: Program) -> None:
-        """Evaluate a view's change on the tables as they were and are, and commit it with what it was made from."""
-        stored, sources = self.table(view), self.sources(view)
+    def build(self, view: str) -> None:
+        """Rebuild a view in full, and before it what its algorithm keeps beside it."""
+        sources = self.sources(view)
         consumed = {table.log.table_id: table.version for table in sources.values()}
-        states = _States(self, stored, sources)
-        if states.empty(delta):
-            stored.log.commit(consumed=consumed, note={"moment": self.moment})
-            return
-        query = query_of(delta)
-        masks = states.masks(delta)
+        for state, description in self.states(view).items():
+            rows = self.rows_now(state_program(state, self.opened(view)), view)
+            self._stored[state.table] = store_rows(
+                self.spark,
+                self.warehouse / state.table,
+                rows,
+                description=description,
+                consumed=consumed,
+                note=self.note,
+                sort_by=state.keys,
+            )
+        for step in self.rebuild(view).maintain:
+            assert isinstance(step, Replace)
+            rows = self.evaluate(view, None, step)
+            self._stored[view] = store_rows(
+                self.spark,
+                self.warehouse / view,
+                rows,
+                description=self.describe(view),
+                consumed=consumed,
+                note=self.note,
+                sort_by=self.clustered_by(view),
+            )
+
+    def clustered_by(self, view: str) -> tuple[str, ...]:
+        """The columns by which rows of a view that follows changes are found again: its groups or partitions."""
+        program = self.definitions[view].program
+        if program is None or self.kept(view).algorithm == "recompute":
+            return ()
+        match program.top.form:
+            case Aggregate(groups=keys) | Partitioned(keys=keys):
+                return tuple(key for key in keys if key in program.columns)
+            case Bag() | Set():
+                return ()
+
+    def rows_now(self, program: Program, view: str) -> DataFrame:
+        """A program evaluated on the relations as they are now."""
+        needed = needed_rows(program)
+        query = self.at_this_moment(query_of(program))
         for node in list(references(query)):
-            node.set("this", exp.to_identifier(states.relation(node.name, masks.get(node.name))))
-        change = self._sql(query, view).toArrow()
-        merge_change(stored, net_here(change), consumed, {"moment": self.moment})
+            node.set("this", exp.to_identifier(self.relation(node.name, needed.get(node.name))))
+        return self.sql(query, view)
+
+    def follow(self, view: str, changed: Sequence[str]) -> None:
+        """Apply the pending change of a view's sources to it and to what is kept beside it.
+
+        The states are committed before the view. Where that was interrupted, the states are ahead: the view is then
+        first brought to the versions that they have.
+        """
+        sources, stored = self.sources(view), self.table(view)
+        consumed = {name: stored.log.consumed(table.log.table_id) for name, table in sources.items()}
+        unknown = [name for name, version in consumed.items() if version is None]
+        if unknown:
+            raise RebuildError(f"{unknown[0]} was not part of it before")
+        versions = {name: version for name, version in consumed.items() if version is not None}
+        states = {state.table: self.table_of_state(state) for state in self.states(view)}
+        newest = {name: table.version for name, table in sources.items()}
+        ahead = [seen for table in states.values() if (seen := self.seen(table, sources)) != versions]
+        target = ahead[0] if ahead else newest
+        if any(target.get(name, -1) < version for name, version in versions.items()):
+            raise RebuildError("what is kept beside it fits none of its versions")
+        fitting = {name: (table, self.fitting(table, sources, versions)) for name, table in states.items()}
+        moved = [name for name in sources if versions[name] != target[name]]
+        then = self.built_at(stored)
+        if CLOCK in changed or (self.clock_columns(view) and then != self.moment):
+            moved.append(CLOCK)
+        evaluation = Evaluation(
+            self,
+            view,
+            sources,
+            versions,
+            target,
+            {**fitting, view: (stored, stored.version)},
+            (then, self.moment),
+            self.warehouse / "_advisor" / "scratch" / uuid.uuid4().hex,
+        )
+        try:
+            moved = [name for name in moved if name == CLOCK or not _is_empty(evaluation.whole_change(name))]
+            found: dict[str, list[Rows]] = {}
+            for step in self.plan(view, moved).maintain:
+                assert isinstance(step, ApplyDelta)
+                found = evaluation.outputs(step.delta, step.outputs)
+            reached = {sources[name].log.table_id: version for name, version in target.items()}
+            for name, table in states.items():
+                if self.seen(table, sources) != target:
+                    merge_change(table, found.get(name + DELTA, []), reached, self.note, count_column=ROWS)
+            merge_change(stored, found.get(view + DELTA, []), reached, self.note, keep_change=True)
+        finally:
+            evaluation.close()
+        if target != newest:
+            self.follow(view, [name for name in sources if target[name] != newest[name]])
+
+    @property
+    def note(self) -> dict[str, float]:
+        return {"moment": self.moment}
+
+    def table_of_state(self, state: State) -> Table:
+        found = self.stored(state.table)
+        if found is None:
+            raise RebuildError(STATE_MISSING)
+        return found
+
+    def seen(self, table: Table, sources: Mapping[str, Table], version: int | None = None) -> dict[str, int]:
+        """The versions of the sources that a table's rows include."""
+        found = {name: table.log.consumed(source.log.table_id, version) for name, source in sources.items()}
+        return {name: consumed for name, consumed in found.items() if consumed is not None}
+
+    def fitting(self, table: Table, sources: Mapping[str, Table], versions: Mapping[str, int]) -> int:
+        """The newest version of a state whose rows include just these versions of the sources."""
+        for version in range(table.version, max(-1, table.version - 8), -1):
+            if self.seen(table, sources, version) == versions:
+                return version
+        raise RebuildError("what is kept beside it fits none of its versions")
+
+    def change(self, table: Table, after: int, upto: int) -> Rows:
+        """The net change of a table, read once for all views that need it; on the driver unless it is too large."""
+        key = (str(table.root), after, upto)
+        if key not in self._changes:
+            rows: Rows = changes_here(table.log, after, upto, self.driver_rows)
+            if rows is None:
+                frame = table.changes(after, upto)
+                few = frame.limit(self.driver_rows + 1).toArrow()
+                rows = few if few.num_rows <= self.driver_rows else frame
+            self._changes[key] = rows
+        return self._changes[key]
 
     # Updates
 
@@ -461,84 +582,14 @@ def clock_rows(moments: Sequence[float]) -> pa.Table:
     return pa.table({TODAY: days, NOW: pa.array(known, pa.timestamp("us", "UTC"))})
 
 
-@dataclass
-class _States:
-    """The states of a stored view's sources: as it has consumed them, as they are, and what changed in between."""
+def state_program(state: State, view: Definition) -> Program:
+    """What fills a state from scratch."""
+    assert view.program is not None
+    filled = state.filled
+    below = tuple(p for p in view.program.predicates if p.name != filled.name)
+    whole = replace(view.program, view=filled.name, columns=filled.columns, predicates=(*below, filled))
+    return reachable(whole, [filled.name])
 
-    runner: Runner
-    stored: Table
-    sources: Mapping[str, Table]
 
-    def consumed(self, name: str) -> int:
-        version = self.stored.log.consumed(self.sources[name].log.table_id)
-        if version is None:
-            raise _RebuildError(f"{name} was not part of it before")
-        return version
-
-    def change(self, name: str) -> pa.Table:
-        """The net change of a source on the driver, read once for all views that need it."""
-        runner, table = self.runner, self.sources[name]
-        key = (str(table.root), self.consumed(name), table.version)
-        if key not in runner._changes:
-            try:
-                rows = changes_here(table.log, key[1], key[2], DRIVER_ROWS)
-                if rows is None:
-                    few = table.changes(key[1]).limit(DRIVER_ROWS + 1).toArrow()
-                    if few.num_rows > DRIVER_ROWS:
-                        raise _RebuildError(f"more than {DRIVER_ROWS:,} rows of {name} changed")
-                    rows = few
-            except TableError as error:
-                raise _RebuildError(error.message) from error
-            runner._changes[key] = rows
-        return runner._changes[key]
-
-    def clock(self, state: str) -> pa.Table:
-        """The moment of the last refresh, the moment of this one, or the change from one to the other."""
-        then = self.runner.built_at(self.stored)
-        if then is None:
-            raise _RebuildError("the moment it was built at is not known")
-        match state:
-            case "old":
-                return clock_rows((then,))
-            case "new":
-                return clock_rows((self.runner.moment,))
-            case _:
-                counts = pa.array([1, -1], pa.int64())
-                return clock_rows((self.runner.moment, then)).append_column(COUNT, counts)
-
-    def empty(self, delta: Program) -> bool:
-        """Whether nothing changed in what the delta reads, although versions moved: compaction, say."""
-        read = [state_of(name) for name in delta.relations]
-        if any(name == CLOCK and state == "delta" for name, state in read):
-            return False
-        changed = {name for name, _ in read if name != CLOCK and self.consumed(name) != self.sources[name].version}
-        return all(self.change(name).num_rows == 0 for name in changed)
-
-    def masks(self, delta: Program) -> dict[str, Any]:
-        """The files of each state that can hold a row which joins with the change; absent where all are read."""
-        found: dict[str, Any] = {}
-        for relation, places in key_sources(delta).items():
-            name, state = state_of(relation)
-            if name == CLOCK or not all(places):
-                continue
-            snapshot = self.sources[name].log.snapshot(self.consumed(name) if state == "old" else None)
-            mask = np.zeros(snapshot.num_files, dtype=bool)
-            for keys in places:
-                values = {c: self.change(state_of(source)[0])[column] for c, (source, column) in keys.items()}
-                mask |= files_with_keys(snapshot, values)
-            found[relation] = mask
-        return found
-
-    def relation(self, relation: str, mask: Any) -> str:
-        """A temporary view of a relation in a state."""
-        name, state = state_of(relation)
-        runner = self.runner
-        if name == CLOCK:
-            rows = self.clock(state)
-            return runner.named((CLOCK, state, uuid.uuid4()), lambda: runner.frame(rows))
-        table = self.sources[name]
-        if state == "delta":
-            rows = self.change(name)
-            key = ("delta", str(table.root), self.consumed(name), table.version)
-            return runner.named(key, lambda: runner.frame(rows))
-        return runner.registered(table, mask, self.consumed(name) if state == "old" else None)
+def _is_empty(rows: Rows) -> bool:
+    return not is_frame(rows) and rows.num_rows == 0

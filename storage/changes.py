@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.log import Commit, DataFile, DeltaLog, Snapshot
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 COUNT = "__count"
 """The signed multiplicity of a row in a change set: Blakeley's counter, Gupta's derivation count."""
+COUNT_FIELD: Mapping[str, Any] = {"name": COUNT, "type": "long", "nullable": True, "metadata": {}}
 
 
 def net(rows: DataFrame) -> DataFrame:
@@ -115,9 +117,16 @@ def changes_here(log: DeltaLog, after: int, upto: int, most_rows: int) -> pa.Tab
 
 def net_here(rows: pa.Table) -> pa.Table:
     """Sum a change set by row on the driver; rows whose counts cancel disappear."""
+    data = rows.drop_columns([COUNT])
+    if not data.num_columns:
+        total = pc.sum(rows[COUNT]).as_py() or 0
+        return pa.table({COUNT: pa.array([total] if total else [], pa.int64())})
+    if not any(pa.types.is_floating(f.type) or pa.types.is_nested(f.type) for f in data.schema):
+        total = rows.group_by(data.column_names, use_threads=False).aggregate([(COUNT, "sum")])
+        total = total.rename_columns([*data.column_names, COUNT]).select(rows.column_names)
+        return total.filter(pc.not_equal(total[COUNT], 0)).cast(rows.schema)
     counts: Counter[tuple[Any, ...]] = Counter()
     first: dict[tuple[Any, ...], int] = {}
-    data = rows.drop_columns([COUNT])
     for i, (row, count) in enumerate(zip(tuples(data), rows[COUNT].to_pylist(), strict=True)):
         counts[row] += count
         first.setdefault(row, i)
@@ -168,8 +177,7 @@ def _pieces(commits: Iterable[Commit], new: Snapshot) -> _Pieces | None:
 def _read_kept(spark: SparkSession, new: Snapshot, kept: Sequence[str]) -> list[DataFrame]:
     if not kept:
         return []
-    fields = [*new.fields, {"name": COUNT, "type": "long", "nullable": True, "metadata": {}}]
-    return [read_files(spark, new.root, fields, (), [DataFile(path) for path in kept])]
+    return [read_files(spark, new.root, [*new.fields, COUNT_FIELD], (), [DataFile(path) for path in kept])]
 
 
 def _read_feed(spark: SparkSession, new: Snapshot, feed: Sequence[DataFile]) -> list[DataFrame]:

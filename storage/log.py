@@ -307,9 +307,10 @@ class DeltaLog:
             found.append(_parse_commit(version, text))
         return found
 
-    def consumed(self, table_id: str) -> int | None:
-        """The version of a base table that this table's rows include, as its own commits say."""
-        return self._synced().transaction_version(_CONSUMED + table_id)
+    def consumed(self, table_id: str, version: int | None = None) -> int | None:
+        """The version of a base table that this table's rows include, or included at a version of its own."""
+        table = self._synced() if version is None or version == self.version else self._load(version)
+        return table.transaction_version(_CONSUMED + table_id)
 
     def commit(
         self,

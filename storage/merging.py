@@ -8,21 +8,26 @@ was lost or came twice (GMS93 Lemma 4.1).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.changes import COUNT
-from storage.log import NewFile
+from storage.changes import COUNT, COUNT_FIELD, counted, net, net_here, union
+from storage.log import DataFile, NewFile
 from storage.pruning import files_with_keys
+from storage.reading import quoted, read_files, read_snapshot, struct_type
 from storage.rows import Row, show_row, tuples
-from storage.table import Table
+from storage.table import Table, is_frame
 from storage.writing import write_change_file, write_rows
 from views.errors import ExecutionError, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 SMALL_FILE_ROWS = 20_000
 """A file up to this size is written again with new rows, so that many small changes do not leave many small files."""
@@ -31,18 +36,55 @@ SMALL_FILES = 8
 
 
 def merge_change(
-    table: Table, change: pa.Table, consumed: Mapping[str, int], note: Mapping[str, Any] | None = None
+    table: Table,
+    pieces: Sequence[Any],
+    consumed: Mapping[str, int],
+    note: Mapping[str, Any],
+    *,
+    count_column: str | None = None,
+    keep_change: bool = False,
 ) -> int:
-    """Commit a net change (the table's columns and `__count`), and the versions of the tables it came from."""
-    log, now = table.log, table.log.snapshot()
+    """Commit a change (the table's columns and `__count`), and the versions of the tables it came from.
+
+    The change may come in pieces, Arrow tables or Spark DataFrames, which are netted; where one
+    of them is a DataFrame the work stays on Spark.
+    `count_column` holds numbers that must not fall below zero. `keep_change` leaves the change beside the commit, for
+    whoever reads this table's changes.
+    """
+    now = table.log.snapshot()
     if now.vectors or now.partition_columns:
         raise TableError(
             f"{table.root}: a stored view was laid out by somebody else", "remove its folder and apply again"
         )
+    columns = [*now.columns, COUNT]
+    if any(is_frame(piece) for piece in pieces):
+        changed = union([_frame(table, p).select(*[quoted(c) for c in columns]) for p in pieces if _has_rows(p)])
+        return _merge_on_spark(table, net(changed), consumed, note, count_column)
+    schema = table.log.schema.append(pa.field(COUNT, pa.int64()))
+    parts = [piece.select(columns).cast(schema) for piece in pieces if piece.num_rows]
+    change = net_here(pa.concat_tables(parts)) if parts else schema.empty_table()
+    if not change.num_rows:
+        return table.log.commit(consumed=consumed, note=note)
+    return _merge_here(table, change, consumed, note, count_column, keep_change)
+
+
+def _merge_here(
+    table: Table,
+    change: pa.Table,
+    consumed: Mapping[str, int],
+    note: Mapping[str, Any],
+    count_column: str | None,
+    keep_change: bool,
+) -> int:
+    log, now = table.log, table.log.snapshot()
     columns = list(now.columns)
-    rows = change.select(columns).cast(log.schema)
+    rows = change.select(columns)
     counts = np.asarray(change[COUNT].to_numpy())
     coming = rows.take(_repeated(counts))
+    if count_column is not None:
+        below = coming.filter(pc.less(coming[count_column], 0))
+        if below.num_rows:
+            raise _negative(table, below.slice(0, 1).to_pylist()[0], count_column)
     going = rows.filter(pa.array(counts < 0))
     need = _Need(going, (-counts[counts < 0]).tolist())
     adds: list[NewFile] = []
@@ -70,13 +112,64 @@ def merge_change(
         whole = pa.concat_tables([*(part.cast(rows.schema) for part in kept), coming])
         if whole.num_rows:
             adds += write_rows(whole, table.root)
-        kept_change = write_change_file(change.select([*columns, COUNT]), table.root)
-        return log.commit(adds, removes, consumed=consumed, note={**(note or {}), "change_files": kept_change})
+        if keep_change:
+            note = {**note, "change_files": write_change_file(change.select([*columns, COUNT]), table.root)}
+        return log.commit(adds, removes, consumed=consumed, note=note)
     except BaseException:
         for new in adds:
             if new.path not in log.snapshot().active:
                 (table.root / new.path).unlink(missing_ok=True)
         raise
+
+
+def _merge_on_spark(
+    table: Table, change: DataFrame, consumed: Mapping[str, int], note: Mapping[str, Any], count_column: str | None
+) -> int:
+    """The same for a change that is too large for the driver: it is written once, then put together with the table."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    log, now = table.log, table.log.snapshot()
+    fields = struct_type(now.fields).add(COUNT, "bigint")
+    typed = change.select(*[F.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in fields])
+    kept = write_change_file(typed, table.root)
+    delta = read_files(table.spark, table.root, [*now.fields, COUNT_FIELD], (), [DataFile(path) for path in kept])
+    if count_column is not None:
+        below = delta.where((F.col(quoted(count_column)) < 0) & (F.col(COUNT) > 0)).limit(1).toArrow().to_pylist()
+        if below:
+            raise _negative(table, {c: v for c, v in below[0].items() if c != COUNT}, count_column)
+    columns = [quoted(c) for c in now.columns]
+    whole = net(union([counted(read_snapshot(table.spark, now), 1), delta]))
+    missing = F.raise_error(F.concat(F.lit("a row to take away is not there: "), F.to_json(F.struct(*columns))))
+    times = F.when(F.col(COUNT) > 0, F.col(COUNT)).otherwise(missing.cast("bigint"))
+    rows = whole.withColumn("__time", F.explode(F.sequence(F.lit(1).cast("bigint"), times))).select(*columns)
+    try:
+        adds = write_rows(rows, table.root)
+    except PySparkException as error:
+        found = re.search(r"a row to take away is not there: .*", str(error))
+        if found is None:
+            raise
+        raise ExecutionError(
+            f"{table.name}: {found[0][:300]}", "a change was lost or came twice; run advisor verify"
+        ) from error
+    return log.commit(adds, now.paths, consumed=consumed, note={**note, "change_files": kept})
+
+
+def _frame(table: Table, rows: Any) -> DataFrame:
+    return rows if is_frame(rows) else table.spark.createDataFrame(rows)
+
+
+def _has_rows(rows: Any) -> bool:
+    """Whether there may be rows; a DataFrame is not asked."""
+    return is_frame(rows) or rows.num_rows > 0
+
+
+def _negative(table: Table, row: Mapping[str, Any], column: str) -> ExecutionError:
+    shown = show_row({c: v for c, v in row.items() if not c.startswith("__")})
+    return ExecutionError(
+        f"{table.name}: the number of rows falls to {row[column]} for {shown or 'the only group'}",
+        "a change was lost or came twice; run advisor verify",
+    )
 
 
 def _repeated(counts: np.ndarray[Any, Any]) -> pa.Array:

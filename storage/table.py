@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from storage.changes import changes
 from storage.log import CHANGES_FOLDER, DeltaLog, NewFile, create_log, is_delta, local_folder
-from storage.reading import read_files, read_snapshot
+from storage.reading import quoted, read_files, read_snapshot
 from storage.writing import describe_file, storable, write_rows
 from views.errors import ExecutionError, TableError
 
@@ -31,12 +31,20 @@ class Table:
     """
 
     def __init__(
-        self, spark: SparkSession | None, path: str | Path, *, name: str | None = None, key: Sequence[str] = ()
+        self,
+        spark: SparkSession | None,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        key: Sequence[str] = (),
+        foreign_keys: Mapping[str, str] | None = None,
     ) -> None:
         self._spark = spark
         self.log = DeltaLog(path)
         self.name = name or self.log.root.name
         self.key = tuple(key)
+        self.foreign_keys = dict(foreign_keys or {})
+        """Column, and the `table.column` whose values it takes."""
         unknown = [c for c in self.key if c not in self.columns]
         if unknown:
             raise TableError(
@@ -177,10 +185,12 @@ def store_rows(
     description: str,
     consumed: Mapping[str, int],
     note: Mapping[str, Any] | None = None,
+    sort_by: Sequence[str] = (),
 ) -> Table:
     """Let these rows be all rows of a table, in one commit; a table that is there keeps its schema or gets theirs.
 
-    `description` says what the rows are. `consumed` names the version of each table that they were made from.
+    `description` says what the rows are. `consumed` names the version of each table that they were made from. The
+    rows of a file are neighbours by `sort_by`, so that a few of them are found again in few files.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -191,7 +201,7 @@ def store_rows(
         raise ExecutionError(f"{root}: cannot be made ({error.strerror})", "is the warehouse writable?") from error
     schema = _nullable(storable(to_arrow_schema(rows.schema, timezone="UTC").empty_table()).schema)
     before = DeltaLog(root) if is_delta(root) else None
-    adds = write_rows(rows, root)
+    adds = write_rows(rows.sort(*[quoted(c) for c in sort_by]) if sort_by else rows, root)
     if before is not None and before.description == description and before.schema == schema:
         before.commit(adds, before.snapshot().paths, consumed=consumed, note=note)
     else:

@@ -41,6 +41,14 @@ REASONS: dict[str, tuple[str, str]] = {
         "subqueries, outer joins or set operations stand inside each other so deeply that its change reads too much",
         "store the inner part as a view of its own",
     ),
+    "NOT_SPJ": (
+        "the differential algorithm keeps one select, project and join over tables, and this is more",
+        "counting keeps it",
+    ),
+    "TRUTH_TABLE": (
+        "so many of the tables in its join changed at once that their truth table is too long",
+        "counting keeps it, with one term for each of them",
+    ),
     "UNKNOWN_COLUMNS": (
         "the columns of a table are not known before its data is imported",
         "declare columns: of the table, or apply first",

@@ -12,8 +12,8 @@ first. A predicate may name itself in a rule: the program is then recursive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -112,6 +112,8 @@ class Predicate:
     body: tuple[str, ...]
     rules: tuple[Rule, ...]
     form: Form = Bag()
+    given: str | None = None
+    """A relation without whose rows this one has none either, though its rules do not say so."""
 
     def __post_init__(self) -> None:
         for rule in self.rules:
@@ -167,6 +169,26 @@ class Program:
         for predicate in self.predicates:
             found[predicate.name] = 1 + max((found.get(name, 0) for name in predicate.relations), default=0)
         return found
+
+
+def reachable(program: Program, roots: Iterable[str]) -> Program:
+    """Only the predicates that some of them read, each after those it reads; the view's own stays last."""
+    known = {predicate.name: predicate for predicate in program.predicates}
+    done: dict[str, Predicate] = {}
+
+    def visit(name: str) -> None:
+        if name in known and name not in done:
+            given = known[name].given
+            for relation in (*known[name].relations, *([given] if given else [])):
+                if relation != name:
+                    visit(relation)
+            done[name] = known[name]
+
+    for root in roots:
+        visit(root)
+    if program.view in done:
+        done[program.view] = done.pop(program.view)
+    return replace(program, predicates=tuple(done.values()))
 
 
 def column(alias: str, name: str) -> exp.Column:

@@ -10,8 +10,10 @@ from typing import Literal, assert_never
 
 from sqlglot import exp
 
+from views.deltas import outputs
 from views.render import query_of
-from views.rules import Expr, Program
+from views.rules import Expr, Program, reachable
+from views.states import State
 
 Strategy = Literal["query_modification", "immediate", "deferred"]
 
@@ -52,6 +54,11 @@ class ApplyDelta:
     delta: Program
     """Over the relations in their states: `orders@old`, `orders@new`, `orders@delta`."""
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The predicates whose rows are applied: those of the states beside the view, then the view's own."""
+        return outputs(self.delta)
+
 
 Step = Evaluate | ReadStored | Replace | ApplyDelta
 
@@ -67,6 +74,8 @@ class Plan:
     algorithm: str
     maintain: tuple[Step, ...]
     answer: tuple[Step, ...]
+    states: tuple[State, ...] = ()
+    """What is kept beside the view so that its change can be derived."""
 
     def on_update(self, strategy: Strategy) -> tuple[Step, ...]:
         """What an update transaction sets off."""
@@ -91,6 +100,6 @@ def step_sql(step: Step) -> exp.Expr:
                 this=exp.Table(this=exp.to_identifier(view, quoted=True)), expression=query, overwrite=True
             )
         case ApplyDelta(delta=delta):
-            return query_of(delta)
+            return query_of(reachable(delta, [delta.view]))
         case _:
             assert_never(step)

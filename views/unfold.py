@@ -9,7 +9,7 @@ partitions, unions, padded joins and shared joins.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -25,14 +25,14 @@ def unfold(program: Program) -> Program:
     for predicate in program.predicates:
         rules = tuple(_unfolded(rule, done, read) for rule in predicate.rules)
         done[predicate.name] = replace(predicate, rules=rules)
-    return _without_unused(Program(program.view, program.columns, tuple(done.values())))
+    return _without_unused(replace(program, predicates=tuple(done.values())))
 
 
 def _unfolded(rule: Rule, known: Mapping[str, Predicate], read: Mapping[str, int]) -> Rule:
     for subgoal in rule.subgoals:
         predicate = known.get(subgoal.relation)
         if predicate is not None and _may_unfold(predicate, subgoal, rule, read):
-            return _unfolded(_inlined(rule, subgoal, predicate), known, read)
+            return _unfolded(inlined(rule, subgoal, predicate.body, predicate.rules[0]), known, read)
     return rule
 
 
@@ -51,9 +51,10 @@ def _cheap(value: Expr) -> bool:
     return isinstance(value, exp.Column | exp.Literal | exp.Boolean | exp.Null)
 
 
-def _inlined(rule: Rule, subgoal: Subgoal, predicate: Predicate) -> Rule:
-    inner = _apart(predicate.rules[0], rule)
-    values = dict(zip(predicate.body, inner.head, strict=True))
+def inlined(rule: Rule, subgoal: Subgoal, body: Sequence[str], inner: Rule) -> Rule:
+    """The rule with the body of another one, which fills the subgoal's columns, in the subgoal's place."""
+    inner = _apart(inner, rule)
+    values = dict(zip(body, inner.head, strict=True))
 
     def opened(each: Expr) -> Expr:
         return rewritten(each, lambda c: values[c.name] if c.table == subgoal.alias else None)

@@ -1,0 +1,201 @@
+"""Delta programs stage by stage (GMS93 Algorithm 4.1 goes stratum by stratum): what is evaluated once, and when.
+
+An engine opens every predicate up wherever it is used. So what follows from a change and is used more than once is a
+*stage*: it is evaluated by a query of its own, and later queries read its rows. Rules that only look at one row of a
+stage at a time ride along in its query as further columns; a program whose outputs all do needs one query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from views.deltas import DELTA
+from views.equalities import classes
+from views.rules import Aggregate, Expr, Predicate, Program, Rule, Subgoal, column, reachable
+from views.trees import rewritten
+
+Origins = tuple[tuple[str, str], ...]
+"""Relations and columns of theirs: a value is one of those in them."""
+
+
+@dataclass(frozen=True)
+class Rider:
+    """A rule that looks at one row of a stage at a time; its head and condition are columns of the stage's query."""
+
+    predicate: str
+    number: int
+    """Of the rule within its predicate."""
+    columns: tuple[tuple[str, str], ...]
+    """Column of the predicate, and of the query."""
+    passes: str | None
+    """The column that says whether the row passes the rule's conditions; None when every row does."""
+
+
+def stages(program: Program, outputs: Collection[str]) -> tuple[str, ...]:
+    """The predicates that are evaluated once by themselves, each after those it reads."""
+    used: Counter[str] = Counter()
+    for predicate in program.predicates:
+        used.update(name for rule in predicate.rules for name in rule.relations)
+    known = {predicate.name: predicate for predicate in program.predicates}
+    from_change: dict[str, bool] = {}
+    reads_tables: dict[str, bool] = {}
+    found: list[str] = []
+    for name, predicate in known.items():
+        drivers = [[s.relation for s in rule.subgoals] for rule in predicate.rules]
+        drivers += [[predicate.given]] if predicate.given else []
+        follows = [any(from_change.get(n, n.endswith(DELTA)) for n in names) for names in drivers]
+        from_change[name] = all(follows) or (predicate.given is not None and follows[-1])
+        reads_tables[name] = any(
+            reads_tables.get(relation, not relation.endswith(DELTA)) for relation in predicate.relations
+        )
+        if used[name] > 1 and from_change[name] and reads_tables[name] and name not in outputs:
+            found.append(name)
+            reads_tables[name] = False
+    return tuple(found)
+
+
+def riders(program: Program, stage: str, wanted: Collection[str]) -> list[tuple[Rider, Rule]]:
+    """The rules of some predicates that ride along with a stage."""
+    found: list[tuple[Rider, Rule]] = []
+    for predicate in program.predicates:
+        if predicate.name not in wanted:
+            continue
+        for number, rule in enumerate(predicate.rules):
+            if [s.relation for s in rule.subgoals] == [stage] and not rule.negations and rule.times is None:
+                prefix = f"@{len(found)}"
+                columns = tuple((c, f"{prefix}.{c}") for c in predicate.body)
+                found.append((Rider(predicate.name, number, columns, prefix if rule.conditions else None), rule))
+    return found
+
+
+def stage_program(
+    program: Program, stage: str, along: Iterable[tuple[Rider, Rule]], own: bool, done: Collection[str]
+) -> Program:
+    """The query of a stage: its own columns if anybody reads them later, and those of its riders."""
+    known = {predicate.name: predicate for predicate in program.predicates}
+    columns = known[stage].columns if own else ()
+    names = list(columns)
+    head: list[Expr] = [column("@stage", c) for c in columns]
+    for rider, rule in along:
+        alias = rule.subgoals[0].alias
+
+        def renamed(each: Expr, alias: str = alias) -> Expr:
+            return rewritten(each, lambda c: column("@stage", c.name) if c.table == alias else None)
+
+        names += [of_query for _, of_query in rider.columns]
+        head += [renamed(each) for each in rule.head]
+        if rider.passes is not None:
+            names.append(rider.passes)
+            head.append(exp.and_(*(renamed(each) for each in rule.conditions)))
+    wide = Predicate(stage + "@rows", tuple(names), (Rule(tuple(head), (Subgoal(stage, "@stage"),)),))
+    kept = tuple(p for p in program.predicates if p.name not in done)
+    return reachable(replace(program, view=wide.name, columns=wide.body, predicates=(*kept, wide)), [wide.name])
+
+
+def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, set[str]]:
+    """The program without rules that need a row of what is known to be empty, and all that is empty then."""
+    none = set(empty)
+    kept: list[Predicate] = []
+    for predicate in program.predicates:
+        rules = tuple(rule for rule in predicate.rules if not any(s.relation in none for s in rule.subgoals))
+        rules = tuple(
+            replace(rule, negations=tuple(n for n in rule.negations if n.relation not in none)) for rule in rules
+        )
+        total = isinstance(predicate.form, Aggregate) and not predicate.form.groups
+        if predicate.given in none or (not rules and not total):
+            none.add(predicate.name)
+        elif rules:
+            kept.append(replace(predicate, rules=rules))
+        else:
+            kept.append(predicate)
+    return replace(program, predicates=tuple(kept)), none
+
+
+def most_reads(program: Program, outputs: Collection[str]) -> int:
+    """How often the largest of its queries reads something, when every predicate but the stages is opened up."""
+    separate, found, largest = set(stages(program, outputs)), dict[str, int](), 0
+    for predicate in program.predicates:
+        count = sum(1 + sum(found.get(name, 1) for name in rule.relations) for rule in predicate.rules)
+        largest = max(largest, count)
+        found[predicate.name] = 1 if predicate.name in separate else count
+    return largest
+
+
+def key_origins(program: Program, predicate: Predicate, rule: Rule, subgoal: Subgoal) -> dict[str, Origins]:
+    """The columns of a subgoal whose values are among those of some columns of changes or earlier stages.
+
+    `{"o_custkey": (("customer@delta", "c_custkey"),)}` says that only orders of customers in the change matter.
+    """
+    known = {each.name: each for each in program.predicates}
+    same = classes(rule.conditions, program.transitive)
+    by_alias = {s.alias: s.relation for s in rule.subgoals}
+    found: dict[str, Origins] = {}
+    for mine, equals in same.items():
+        if isinstance(mine, exp.Column) and mine.table == subgoal.alias:
+            for other in equals:
+                if isinstance(other, exp.Column) and other.table != subgoal.alias and mine.name not in found:
+                    origins = _origins(by_alias.get(other.table, ""), other.name, known)
+                    if origins is not None:
+                        found[mine.name] = origins
+    if isinstance(predicate.form, Aggregate) and rule.subgoals == (subgoal,):
+        found |= _origins_of_groups(predicate, rule, known)
+    return found
+
+
+def _origins_of_groups(predicate: Predicate, rule: Rule, known: Mapping[str, Predicate]) -> dict[str, Origins]:
+    """A stored state is read for the groups that the other rules, those of the change, touch."""
+    found: dict[str, Origins] = {}
+    others = [each for each in predicate.rules if each is not rule]
+    for key in predicate.form.groups if isinstance(predicate.form, Aggregate) and others else ():
+        place = predicate.body.index(key)
+        mine = rule.head[place]
+        origins = [_origins_of(other, other.head[place], known) for other in others]
+        if isinstance(mine, exp.Column) and all(each is not None for each in origins):
+            found[mine.name] = tuple(dict.fromkeys(o for each in origins if each is not None for o in each))
+    return found
+
+
+def _origins(relation: str, name: str, known: Mapping[str, Predicate]) -> Origins | None:
+    if relation not in known:
+        is_base = relation.rpartition("@")[2] in ("old", "new", "stored")
+        return None if is_base or not relation else ((relation, name),)
+    predicate = known[relation]
+    if name not in predicate.body:
+        return None
+    place = predicate.body.index(name)
+    found = [_origins_of(rule, rule.head[place], known) for rule in predicate.rules]
+    if not all(each is not None for each in found):
+        return None
+    return tuple(dict.fromkeys(origin for each in found if each is not None for origin in each))
+
+
+def _origins_of(rule: Rule, value: Expr, known: Mapping[str, Predicate]) -> Origins | None:
+    value = value.unnest()
+    if not isinstance(value, exp.Column):
+        return None
+    source = next((s.relation for s in rule.subgoals if s.alias == value.table), "")
+    return _origins(source, value.name, known)
+
+
+def used_columns(program: Program) -> dict[str, set[str]]:
+    """Per relation, whatever its state, the columns that the program looks at."""
+    found: dict[str, set[str]] = {}
+    own = {predicate.name for predicate in program.predicates}
+    for predicate in program.predicates:
+        for rule in predicate.rules:
+            names = {s.alias: s.relation.rpartition("@")[0] for s in rule.subgoals if s.relation not in own}
+            for name in names.values():
+                found.setdefault(name, set())
+            for each in rule.expressions():
+                for c in each.find_all(exp.Column):
+                    if c.table in names:
+                        found[names[c.table]].add(c.name)
+            for negation in rule.negations:
+                if negation.relation not in own:
+                    columns = {c for c, _ in negation.arguments}
+                    found.setdefault(negation.relation.rpartition("@")[0], set()).update(columns)
+    return found
