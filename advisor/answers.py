@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from advisor.wording import duration, label
+from executors.counting import kept_states
 from views.definition import Definition
 from views.deltas import derive_deltas
 from views.places import plain_name, plain_sql
@@ -170,9 +171,13 @@ def delta_explanation(definition: Definition) -> str:
     """How the change of a view follows from the change of each table it reads: delta rules, and their SQL."""
     if definition.program is None:
         return "\n".join(str(reason) for reason in definition.reasons)
+    states = kept_states(definition.program)
     lines = []
+    for state in states:
+        kept = ", ".join(map(plain_name, state.columns))
+        lines += [f"kept beside it: {plain_name(state.table)}({kept})", ""]
     for relation in definition.program.relations:
-        delta = derive_deltas(definition.program, {relation})
+        delta = derive_deltas(definition.program, {relation}, states)
         lines += [f"when {relation} changes", *(f"  {line}" for line in rules_text(delta).splitlines()), ""]
         lines += [*_indented(ApplyDelta(definition.view, delta)), ""]
     return "\n".join(lines).rstrip()

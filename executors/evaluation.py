@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from storage.changes import net, net_here
 from storage.pruning import files_with_keys
-from storage.reading import quoted
+from storage.reading import quoted, rows_here
 from storage.table import Table, is_frame
 from storage.types import spark_types
 from views.catalog import CLOCK
@@ -40,6 +40,8 @@ Rows = Any
 """An Arrow table on the driver, or a Spark DataFrame where there are too many rows for it."""
 
 _NOTHING = "@nothing"
+FEW_ROWS = 10_000
+"""A relation with no more rows is read on the driver: for the engine, opening its files costs more than their rows."""
 
 
 class RebuildError(Exception):
@@ -186,9 +188,13 @@ class Evaluation:
         mask = files_with_keys(snapshot, values) if values else None
         if mask is not None and not np.any(mask):
             return _NOTHING
+        few = rows_here(snapshot, mask, FEW_ROWS)
+        if few is not None:
+            which = b"" if mask is None else np.packbits(mask).tobytes()
+            return self.named_rows((relation, which), few)
         return self.runner.registered(table, mask, version)
 
-    def named_rows(self, name: str, rows: Rows) -> str:
+    def named_rows(self, name: Hashable, rows: Rows) -> str:
         make = (lambda: rows) if is_frame(rows) else (lambda: self.runner.frame(rows))
         return self.runner.named((str(self.scratch), name), make)
 

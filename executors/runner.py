@@ -37,8 +37,8 @@ from views.errors import ExecutionError, ViewError
 from views.pushdown import needed_rows
 from views.references import references
 from views.render import query_of
-from views.rules import Aggregate, Bag, Expr, Partitioned, Program, Set, reachable
-from views.states import ROWS, State
+from views.rules import Aggregate, Bag, Expr, Partitioned, Program, Set
+from views.states import ROWS, State, filling
 from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step, Strategy
 
 if TYPE_CHECKING:
@@ -190,8 +190,8 @@ class Runner:
         """What the algorithm of a view keeps beside it, each state with the description of its table."""
         key = (view, self.kept(view), self.fingerprint(view))
         if key not in self._states:
-            opened = self.opened(view)
-            texts = {s: query_of(state_program(s, opened)).sql(dialect="spark") for s in self.plan(view, ()).states}
+            kept = self.plan(view, ()).states
+            texts = {s: query_of(filling(s, self.opened_program(view))).sql(dialect="spark") for s in kept}
             self._states[key] = {
                 state: f"state of {self.describe(view)}, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
                 for state, text in texts.items()
@@ -236,6 +236,11 @@ class Runner:
         program = opened(definition.program, below)
         relations = tuple(name for name in program.relations if name != CLOCK)
         return replace(definition, program=program, relations=relations)
+
+    def opened_program(self, view: str) -> Program:
+        program = self.opened(view).program
+        assert program is not None, "a view without rules keeps nothing beside it"
+        return program
 
     def virtual_below(self, view: str) -> set[str]:
         found: set[str] = set()
@@ -414,7 +419,7 @@ class Runner:
         sources = self.sources(view)
         consumed = {table.log.table_id: table.version for table in sources.values()}
         for state, description in self.states(view).items():
-            rows = self.rows_now(state_program(state, self.opened(view)), view)
+            rows = self.rows_now(filling(state, self.opened_program(view)), view)
             self._stored[state.table] = store_rows(
                 self.spark,
                 self.warehouse / state.table,
@@ -580,15 +585,6 @@ def clock_rows(moments: Sequence[float]) -> pa.Table:
     known = [dt.datetime.fromtimestamp(seconds, dt.UTC) for seconds in moments]
     days = pa.array([moment.date() for moment in known], pa.date32())
     return pa.table({TODAY: days, NOW: pa.array(known, pa.timestamp("us", "UTC"))})
-
-
-def state_program(state: State, view: Definition) -> Program:
-    """What fills a state from scratch."""
-    assert view.program is not None
-    filled = state.filled
-    below = tuple(p for p in view.program.predicates if p.name != filled.name)
-    whole = replace(view.program, view=filled.name, columns=filled.columns, predicates=(*below, filled))
-    return reachable(whole, [filled.name])
 
 
 def _is_empty(rows: Rows) -> bool:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.log import Commit, DataFile, DeltaLog, Snapshot
-from storage.reading import empty, physical_name, quoted, read_files, struct_type
+from storage.reading import empty, file_here, physical_name, quoted, read_files, struct_type
 from storage.rows import tuples
 from views.errors import TableError
 
@@ -104,13 +104,10 @@ def changes_here(log: DeltaLog, after: int, upto: int, most_rows: int) -> pa.Tab
     schema = log.schema.append(pa.field(COUNT, pa.int64()))
     parts = [schema.empty_table()]
     for path, count in signed:
-        rows = pq.read_table(log.root / path)
-        missing = [f for f in schema if f.name not in rows.column_names and f.name != COUNT]
-        for each in missing:  # a column that was added later
-            rows = rows.append_column(each.name, pa.nulls(rows.num_rows, each.type))
+        rows = file_here(log.root / path, schema if count is None else log.schema)
         if count is not None:
-            rows = rows.append_column(COUNT, pa.array([count] * rows.num_rows, pa.int64()))
-        parts.append(rows.select(schema.names).cast(schema))
+            rows = rows.append_column(schema.field(COUNT), pa.array([count] * rows.num_rows, pa.int64()))
+        parts.append(rows)
     whole = pa.concat_tables(parts)
     return whole if len(signed) == 1 and pieces.kept else net_here(whole)
 

@@ -130,7 +130,7 @@ def _merge_on_spark(
     from pyspark.sql import functions as F
 
     log, now = table.log, table.log.snapshot()
-    fields = struct_type(now.fields).add(COUNT, "bigint")
+    fields = struct_type([*now.fields, COUNT_FIELD])
     typed = change.select(*[F.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in fields])
     kept = write_change_file(typed, table.root)
     delta = read_files(table.spark, table.root, [*now.fields, COUNT_FIELD], (), [DataFile(path) for path in kept])

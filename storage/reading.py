@@ -7,6 +7,7 @@ log: partition values, deleted rows, and under column mapping the columns' real 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,7 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import Schema
 
 from storage.log import DataFile, Snapshot
 from views.errors import TableError
@@ -59,6 +63,8 @@ def read_files(
         frame = frame.unionByName(other)
     if keyed:
         frame = _join_partitions(spark, root, frame, names, files)
+    if not names and logical == physical and not keyed:
+        return frame.select(*logical.names, FILE_COLUMN) if with_file else frame
     out: list[Column] = [
         F.col(quoted(p.name)).cast(t.dataType).alias(t.name)
         for p, t in zip(physical.fields, logical.fields, strict=True)
@@ -70,6 +76,29 @@ def read_snapshot(spark: SparkSession, snapshot: Snapshot, files: Sequence[DataF
     """The rows of one version of a table, or of some of its files."""
     chosen = snapshot.files() if files is None else files
     return read_files(spark, snapshot.root, snapshot.fields, snapshot.partition_columns, chosen)
+
+
+def rows_here(snapshot: Snapshot, mask: Any, most_rows: int) -> pa.Table | None:
+    """The rows of a version, or of some of its files, on the driver; None if only an engine can tell, or too many."""
+    counts = snapshot.statistics["num_records"].to_numpy().astype(float)
+    mapped = any(physical_name(f) != f["name"] for f in snapshot.fields)
+    if snapshot.vectors or snapshot.partition_columns or mapped:
+        return None
+    if not np.sum(counts if mask is None else counts[mask]) <= most_rows:  # a count that is not known is NaN
+        return None
+    whole = json.dumps({"type": "struct", "fields": list(snapshot.fields)})
+    schema = pa.schema(Schema.from_json(whole).to_arrow())
+    parts = [file_here(snapshot.root / file.path, schema) for file in snapshot.files(mask)]
+    return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def file_here(path: Path, schema: pa.Schema) -> pa.Table:
+    """The rows of one file under a schema; a column that was added later is NULL."""
+    rows = pq.read_table(path)
+    for field in schema:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field.name, pa.nulls(rows.num_rows, field.type))
+    return rows.select(schema.names).cast(schema)
 
 
 def struct_type(fields: Sequence[Mapping[str, Any]]) -> StructType:

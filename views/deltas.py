@@ -206,12 +206,10 @@ class _Derivation:
             (*state.columns, COUNT),
             [
                 *(
-                    replace(rule, head=(*rule.head, exp.Literal.number(1)))
+                    replace(rule, head=(*rule.head, _count(1)))
                     for rule in self.after(state, _state_row(state, "@merged"), _state_row(state, "@again"), alive)
                 ),
-                Rule(
-                    (*_state_row(state, "@merged", BEFORE), exp.Literal.number(-1)), (rows,), (), _alive(state, BEFORE)
-                ),
+                Rule((*_state_row(state, "@merged", BEFORE), _count(-1)), (rows,), (), _alive(state, BEFORE)),
             ],
         )
         after, before = state.row("@merged"), state.row("@merged", BEFORE)
@@ -222,10 +220,10 @@ class _Derivation:
         differs = (exp.Not(this=exp.Paren(this=exp.and_(*unchanged))),)
         return [
             *(
-                replace(rule, head=(*rule.head, exp.Literal.number(1)))
+                replace(rule, head=(*rule.head, _count(1)))
                 for rule in self.after(state, after, state.row("@again"), (*alive, *differs))
             ),
-            Rule((*before, exp.Literal.number(-1)), (rows,), (), (*was, *differs)),
+            Rule((*before, _count(-1)), (rows,), (), (*was, *differs)),
         ]
 
     def rows_after(self, state: State) -> list[Rule]:
@@ -382,7 +380,12 @@ class _Derivation:
 
 
 def _signed(relation: str, columns: Iterable[str], sign: int) -> Rule:
-    return Rule((*(column("@rows", c) for c in columns), exp.Literal.number(sign)), (Subgoal(relation, "@rows"),))
+    return Rule((*(column("@rows", c) for c in columns), _count(sign)), (Subgoal(relation, "@rows"),))
+
+
+def _count(number: int) -> Expr:
+    """A count of the type that change sets have: some engines do not widen it in a union."""
+    return exp.cast(exp.Literal.number(number), "bigint", dialect="spark")
 
 
 def _alive(state: State, suffix: str) -> tuple[Expr, ...]:
@@ -401,7 +404,7 @@ def _stored_state(state: State) -> Rule:
     """The stored states, as rows that `merging` reads."""
     own = [column("@stored", c) for c in (ROWS, *(part.name for part in state.parts))]
     keys = [column("@stored", key) for key in state.keys]
-    sides = [exp.Literal.number(0), exp.Literal.number(1)]
+    sides = [exp.Literal.number(0), _count(1)]
     return Rule((*keys, *sides, *own), (Subgoal(state.table + STORED, "@stored"),))
 
 
@@ -409,7 +412,7 @@ def _changed_state(state: State, body: str) -> Rule:
     """The change of the body, as rows that `merging` reads."""
     count: Expr = column("@body", COUNT)
     comes = exp.GT(this=count.copy(), expression=exp.Literal.number(0))
-    sign = exp.Case(ifs=[exp.If(this=comes, true=exp.Literal.number(1))], default=exp.Literal.number(-1))
+    sign = exp.Case(ifs=[exp.If(this=comes, true=_count(1))], default=_count(-1))
     weighs = weighs_rows(state)
     rows = sign.copy() if weighs else count
     keys = [column("@body", key) for key in state.keys]

@@ -102,8 +102,10 @@ def _sequence(times: Expr) -> Expr:
 
 
 def _union(selects: Sequence[exp.Select]) -> exp.Query:
-    whole: exp.Query = selects[0]
-    for select in selects[1:]:
+    """All rows of some queries; one whose columns have types comes first, because some engines take its types."""
+    typed = sorted(selects, key=lambda select: sum(isinstance(e.unalias(), exp.Null) for e in select.expressions))
+    whole: exp.Query = typed[0]
+    for select in typed[1:]:
         whole = exp.Union(this=whole, expression=select, distinct=False)
     return whole
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from views.rules import Aggregate, Expr, Predicate, Set, body_column, column
+from views.rules import Aggregate, Expr, Predicate, Program, Set, body_column, column, reachable
 from views.trees import operand, rewritten
 
 ROWS = "__rows"
@@ -121,6 +121,14 @@ def state_of(predicate: Predicate, table: str) -> State | None:
             return None
 
 
+def filling(state: State, program: Program) -> Program:
+    """What fills a state from scratch: the program up to its predicate."""
+    filled = state.filled
+    below = tuple(p for p in program.predicates if p.name != filled.name)
+    whole = replace(program, view=filled.name, columns=filled.columns, predicates=(*below, filled))
+    return reachable(whole, [filled.name])
+
+
 def _value(call: Expr, part: Callable[[Kind, Expr], Expr]) -> Expr | None:
     """An aggregate over the parts of its state; None if it has none."""
     only: Expr | None = None
@@ -140,10 +148,12 @@ def _value(call: Expr, part: Callable[[Kind, Expr], Expr]) -> Expr | None:
         case exp.Count():
             return part("count", value)
         case exp.Sum():
-            return _if_any(part("count", value), part("sum", value))
+            part("count", value)
+            return part("sum", value)
         case exp.Avg():
+            part("count", value)
             part("sum", value)
-            return _if_any(part("count", value), part("average", value))
+            return part("average", value)
         case exp.Min():
             return part("min", value)
         case exp.Max():
@@ -187,7 +197,7 @@ def merging(state: State) -> tuple[tuple[str, Expr], ...]:
                 after: Expr = exp.Sum(this=own)
             case "sum":
                 total = exp.Sum(this=_choose(comes, own, exp.Neg(this=own.copy())))
-                after = _as_stored(total, state, part)
+                after = _if_any(new["count", part.value], _as_stored(total, state, part))
                 stale.append(exp.And(this=taken_out.copy(), expression=_is_inexact(state, part)))
             case "min" | "max":
                 extreme = exp.Min if part.kind == "min" else exp.Max
@@ -250,7 +260,8 @@ def changed_row(state: State, alias: str, count: Expr) -> tuple[Expr, ...]:
         value = rewritten(part.value, lambda c: column(alias, c.name))
         match part.kind:
             case "count":
-                found.append(_choose(exp.Is(this=operand(value), expression=exp.Null()), exp.Literal.number(0), count))
+                present = exp.Not(this=exp.Is(this=operand(value), expression=exp.Null()))
+                found.append(_choose(present, count, exp.Literal.number(0)))
             case "average":
                 found.append(exp.Null())
             case _:

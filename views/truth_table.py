@@ -117,8 +117,7 @@ class _Derivation:
         """The rows whose first change is that of one occurrence, the driver."""
         occurrence = self.rule.subgoals[first]
         driver = Subgoal(self.tagged(occurrence.relation), occurrence.alias)
-        tag, count = column(driver.alias, TAG), column(driver.alias, COUNT)
-        order = [first]
+        tag, count, order = column(driver.alias, TAG), column(driver.alias, COUNT), [first]
         while len(order) < len(self.places):
             others = (place for place in self.places.values() if place not in order)
             order.append(min(others, key=partial(self.rank, order, rows)))
@@ -195,9 +194,10 @@ class _Derivation:
                 among = self.make(f"{other.relation}@keys", keys, Rule(tuple(keys.values()), (by,)), form=Set())
                 old = (Subgoal(among, "@keys"), *old)
                 same = tuple(exp.NullSafeEQ(this=column("@keys", c), expression=column("@old", c)) for c in keys)
-        there = Rule((*(column("@old", c) for c in columns), exp.Literal.number(1)), old, (), same)
-        deleted = exp.LT(this=column("@delta", COUNT), expression=exp.Literal.number(0))
+        once = exp.cast(exp.Literal.number(1), "bigint", dialect="spark")  # as in change sets: not all engines widen it
+        there = Rule((*(column("@old", c) for c in columns), once), old, (), same)
         gone = tuple(column("@delta", c) for c in (*columns, COUNT))
+        deleted = exp.LT(this=gone[-1].copy(), expression=exp.Literal.number(0))
         taken = Rule(gone, (Subgoal(other.relation + DELTA, "@delta"),), (), (deleted,))
         return self.make(f"{other.relation}@kept", (*columns, COUNT), there, taken)
 

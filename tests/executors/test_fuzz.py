@@ -1,0 +1,95 @@
+"""Random views under random transactions are those of DuckDB, whichever incremental executor keeps them."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from executors.testing import Case
+from tests.conftest import ENGINE
+from tests.executors.fuzz import DIGITS, check, failure, kept_seeds
+from tests.executors.generator import CHANGES, covered, draw_case, random_case
+from tests.executors.queries import CONSTRUCTS
+from tests.executors.recomputation import on_duckdb
+from tests.executors.reduction import described, possible, reduced, smaller
+from tests.views.bags import bag, duck, on_duck
+from views.render import query_of
+
+FULL = os.environ.get("ADVISOR_TEST_FULL") == "1"
+SEEDS = {"sail": range(1, 121), "spark": range(1, 121 if FULL else 17)}
+CASES = {"sail": 500, "spark": 60}
+
+
+def test_a_seed_gives_the_same_case_twice() -> None:
+    for seed in range(20):
+        first, second = random_case(seed), random_case(seed)
+        assert (first.views, first.tables, first.keys) == (second.views, second.tables, second.keys)
+        assert first.transactions == second.transactions
+
+
+def test_cases_are_small_and_possible() -> None:
+    for seed in range(100):
+        case = random_case(seed)
+        assert 3 <= len(case.views) <= 6
+        assert 3 <= len(case.transactions) <= 5
+        assert max(rows.num_rows for rows in case.tables.values()) <= 12
+        assert possible(case)
+
+
+def test_three_hundred_seeds_cover_every_construct_and_every_change() -> None:
+    found = set().union(*(covered(random_case(seed)) for seed in range(300)))
+    assert found >= {*CONSTRUCTS, *CHANGES}, {*CONSTRUCTS, *CHANGES} - found
+
+
+@pytest.mark.parametrize("engine", SEEDS)
+def test_enough_cases_are_run(engine: str) -> None:
+    assert sum(len(random_case(seed).views) for seed in SEEDS[engine]) >= CASES[engine]
+
+
+@pytest.mark.parametrize("seed", range(1000, 1200 if FULL else 1020))
+def test_the_rules_of_a_random_view_give_its_rows(seed: int) -> None:
+    case = random_case(seed)
+    definitions = case.definitions()
+    for state in (case.tables, list(case.states())[-1]):
+        wanted = on_duckdb(case.views, state)
+        connection = duck({**state, **wanted})
+        for view, sql in case.views.items():
+            program = definitions[view].program
+            assert program is not None, sql
+            assert bag(on_duck(connection, query_of(program).sql("spark")), DIGITS) == bag(wanted[view], DIGITS), sql
+
+
+@pytest.mark.engine("sail", "spark")
+@pytest.mark.parametrize("seed", [*SEEDS.get(ENGINE, ()), *(s for s in kept_seeds() if s not in SEEDS.get(ENGINE, ()))])
+def test_a_random_case_is_kept_as_duckdb_recomputes_it(seed: int, spark: Any) -> None:
+    case = random_case(seed)
+    assert check(case, spark, ENGINE) == set(case.views)
+
+
+@pytest.mark.engine("sail")
+@settings(derandomize=True, max_examples=200 if FULL else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_a_drawn_case_is_kept_as_duckdb_recomputes_it(spark: Any, pick: random.Random) -> None:
+    """Hypothesis makes every choice of the generator, and looks for simpler ones when a case fails."""
+    case = draw_case(pick, views=(1, 2), moves=(1, 2))
+    error = failure(case, spark, ENGINE)
+    assert error is None, f"{error}\n{described(case)}"
+
+
+def test_a_failing_case_is_reduced_to_what_fails() -> None:
+    case = random_case(1)
+
+    def fails(candidate: Case) -> Exception | None:
+        return ValueError("v2") if "v2" in candidate.views and candidate.transactions else None
+
+    small, error = reduced(case, ValueError("v2"), fails)
+    assert str(error) == "v2"
+    assert "v2" in small.views
+    assert len(small.transactions) == 1
+    assert len(small.views) < len(case.views)
+    assert not any(rows.num_rows for rows in small.tables.values()) or not any(map(possible, smaller(small)))
