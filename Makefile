@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DATA := examples/retail/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-interop style bench clean
+.PHONY: help demo test test-full test-interop fuzz style bench clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -23,14 +23,18 @@ test-full: $(STAMP) ## the same with every view of the corpus on every engine, a
 test-interop: $(STAMP) ## run the tests against Spark's own Delta connector (fetched with Maven)
 	@$(BIN)/python tests/run.py interop
 
+fuzz: $(STAMP) ## random views and changes on Sail: make fuzz N=20000 SEED=1
+	@$(BIN)/python tests/executors/fuzz.py --cases $(or $(N),2000) --seed $(or $(SEED),1)
+
 style: $(STAMP) ## ruff, ruff format and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP) ## time commits and file pruning
+bench: $(STAMP) ## time commits, file pruning, and refresh against recompute at TPC-H scale 1
 	$(BIN)/python benchmarks/commit.py
 	$(BIN)/python benchmarks/pruning.py
+	PYTHONPATH=. $(BIN)/python benchmarks/refresh.py
 
 clean: ## remove the environment, the example data and what tests leave behind
 	rm -rf $(VENV) $(DATA) target test-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

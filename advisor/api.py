@@ -123,7 +123,8 @@ class Advisor:
     def _opened(self, spark: SparkSession | None, write: bool = False) -> Runner:
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
         plan = read_plan(self.workload.folder)
-        return Runner(spark, self.definitions, tables, self.workload.warehouse, plan)
+        bound = self.workload.driver_rows
+        return Runner(spark, self.definitions, tables, self.workload.warehouse, plan, driver_rows=bound)
 
     def _used_tables(self) -> list[str]:
         used = {name for definition in self.definitions.values() for name in definition.relations}

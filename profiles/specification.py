@@ -286,5 +286,7 @@ class WorkloadFile(Fragment):
     defaults: Defaults = Defaults()
     include: tuple[PathText, ...] = ()
     """Files with more tables and views, in the workload's folder; wildcards are allowed."""
+    driver_rows: Annotated[int, Field(strict=True, ge=1, le=100_000_000)] = 200_000
+    """No refresh brings more rows than this to the driver at a time; larger changes stay on the engine."""
     budget: Budget | None = None
     price: Price | None = None

@@ -34,6 +34,7 @@ class Workload:
     tables: Mapping[str, spec.Table]
     views: Mapping[str, spec.View]
     sql: Mapping[str, str]
+    driver_rows: int
     budget: spec.Budget | None
     price: spec.Price | None
     digests: Mapping[str, str]
@@ -102,6 +103,7 @@ def _complete(root: Document, file: Path) -> Workload:
         tables=tables,
         views=views,
         sql=sql,
+        driver_rows=content.driver_rows,
         budget=content.budget,
         price=content.price,
         digests={document.file: document.digest for document in documents[1:]} | {file.name: root.digest} | digests,

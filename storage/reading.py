@@ -64,7 +64,7 @@ def read_files(
     if keyed:
         frame = _join_partitions(spark, root, frame, names, files)
     if not names and logical == physical and not keyed:
-        return frame.select(*logical.names, FILE_COLUMN) if with_file else frame
+        return frame.select(*[quoted(c) for c in logical.names], FILE_COLUMN) if with_file else frame
     out: list[Column] = [
         F.col(quoted(p.name)).cast(t.dataType).alias(t.name)
         for p, t in zip(physical.fields, logical.fields, strict=True)

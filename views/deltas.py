@@ -348,8 +348,11 @@ class _Derivation:
                 return keys
 
     def joined_with(self, relation: str, state: str, driver: Subgoal, keys: dict[str, Expr]) -> str:
-        """The relation in a state, narrowed to the key values that the driver has."""
-        if not keys or not state:
+        """The relation in a state, narrowed to the key values that the driver has.
+
+        Not where `=` is not transitive: there several of these values may equal one key, and its rows come as often.
+        """
+        if not keys or not state or not self.program.transitive:
             return self.at(relation, state)
         state = state if relation in self.affected else NEW
         same = (relation, state, driver, *keys.items())

@@ -159,3 +159,17 @@ def test_a_refresh_is_one_job_and_an_empty_one_none(spark: Any, jobs: Callable[[
     assert made.refresh("totals").ran is None
     assert jobs() == before
     check(made, views)
+
+
+def test_texts_that_equal_the_same_number_do_not_multiply_its_group(spark: Any, tmp_path: Path) -> None:
+    views = {
+        "counted": "SELECT orders.o, q.n FROM orders"
+        " JOIN (SELECT price, COUNT(*) AS n FROM lines GROUP BY price) AS q"
+        " ON CASE WHEN orders.c IN ('7', '07') THEN orders.c END = q.price"
+    }
+    made = opened(spark, tmp_path, views)
+    made.update({"orders": Change(pa.table({"o": [7, 8], "c": ["7", "07"]}), ORDERS.slice(0, 3))})
+    made.look()
+    assert made.refresh("counted").ran == "counting"
+    rows = stored_rows(tmp_path / "warehouse" / "counted").to_pylist()
+    assert sorted((row["o"], row["n"]) for row in rows) == [(7, 2), (8, 2)]
