@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 
 
 NOT_BUILT, REDEFINED = "it is not built yet", "its definition changed"
+MOST_FORGOTTEN = 500
+"""Temporary views that nobody needs any more, before they are dropped: each drop asks the engine."""
+MOST_CHANGES = 64
+"""Change sets that are remembered for the next view that needs them."""
 STATE_MISSING = "what is kept beside it is not built yet"
 
 
@@ -100,6 +104,7 @@ class Runner:
     _names: dict[Hashable, str] = field(default_factory=dict)
     driver_rows: int = DRIVER_ROWS
     """No result with more rows is brought to the driver: the work stays on the engine then."""
+    _forgotten: list[str] = field(default_factory=list)
     _changes: dict[Hashable, Rows] = field(default_factory=dict)
     _stored: dict[str, Table] = field(default_factory=dict)
     _states: dict[Hashable, dict[State, str]] = field(default_factory=dict)
@@ -299,7 +304,7 @@ class Runner:
             needed = needed_rows(definition.program, where)
         query = self.at_this_moment(definition.evaluated if step is None else step.query)
         for node in list(references(query)):
-            if node.name == CLOCK or node.name in definition.relations:
+            if node.name == CLOCK or node.name in self.definitions or node.name in self.tables:
                 node.set("this", exp.to_identifier(self.relation(node.name, needed.get(node.name))))
         if where is not None:
             inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(view, quoted=True)))
@@ -362,9 +367,13 @@ class Runner:
         return self._names[key]
 
     def forget(self, group: str) -> None:
-        """Drop the temporary views whose keys begin with a group."""
-        for key in [key for key in self._names if isinstance(key, tuple) and key[0] == group]:
-            self.spark.catalog.dropTempView(self._names.pop(key))
+        """Let go of the temporary views whose keys begin with a group; they are dropped many at a time."""
+        mine = [key for key in self._names if isinstance(key, tuple) and key[0] == group]
+        self._forgotten += [self._names.pop(key) for key in mine]
+        if len(self._forgotten) > MOST_FORGOTTEN:
+            for name in self._forgotten:
+                self.spark.catalog.dropTempView(name)
+            self._forgotten.clear()
 
     def sql(self, query: exp.Expr, view: str) -> DataFrame:
         from pyspark.errors import PySparkException
@@ -541,6 +550,8 @@ class Runner:
                 frame = table.changes(after, upto)
                 few = frame.limit(self.driver_rows + 1).toArrow()
                 rows = few if few.num_rows <= self.driver_rows else frame
+            if len(self._changes) >= MOST_CHANGES:
+                self._changes.clear()
             self._changes[key] = rows
         return self._changes[key]
 

@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,20 +18,41 @@ import pyarrow as pa
 from executors.testing import Case, Transaction, bag
 from tests.executors.queries import CONSTRUCTS, POOLS, Scope, Writer
 from tests.views.corpus import arrow_table
+from views.definition import Definition
+from views.render import query_of
 
 Row = tuple[Any, ...]
+REFERENCE = "b"
+"""The column that refers to the key of the first table, where one is declared to."""
 MOVES = ("insert", "delete", "modify", "duplicate", "empty", "large", "same", "pass", "nothing")
 
 
-def random_case(seed: int) -> Case:
+@dataclass(frozen=True)
+class RandomCase(Case):
+    """A case with foreign keys, whose views may be built from their rules instead of their SQL."""
+
+    foreign_keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of a table: the column, and the `table.key` that it refers to."""
+    by_rules: bool = False
+
+    def definitions(self) -> dict[str, Definition]:
+        found = super().definitions()
+        if not self.by_rules:
+            return found
+        return {view: replace(d, query=query_of(d.program)) if d.program else d for view, d in found.items()}
+
+
+def random_case(seed: int) -> RandomCase:
     """Three to six views, some on top of others, over two to four tables, and three to five transactions."""
     return draw_case(random.Random(seed))
 
 
-def draw_case(pick: random.Random, views: tuple[int, int] = (3, 6), moves: tuple[int, int] = (3, 5)) -> Case:
+def draw_case(pick: random.Random, views: tuple[int, int] = (3, 6), moves: tuple[int, int] = (3, 5)) -> RandomCase:
     """A case whose every choice comes from `pick`, the simplest first: hypothesis can shrink it."""
-    tables = {name: draw_table(pick) for name in ("r", "s", "t", "u")[: pick.randint(2, 4)]}
-    first = {name: table.rows() for name, table in tables.items()}
+    tables: dict[str, Table] = {}
+    for name in ("r", "s", "t", "u")[: pick.randint(2, 4)]:
+        tables[name] = draw_table(pick, tables.get("r"))
+    first = {name: table.rows(table.now) for name, table in tables.items()}
     relations = {name: dict(table.columns) for name, table in tables.items()}
     texts: dict[str, str] = {}
     for number in range(pick.randint(*views)):
@@ -39,7 +60,9 @@ def draw_case(pick: random.Random, views: tuple[int, int] = (3, 6), moves: tuple
         texts[f"v{number}"] = view.sql
         relations[f"v{number}"] = view.columns
     transactions = [draw_transaction(pick, tables) for _ in range(min(pick.randint(*moves), pick.randint(*moves)))]
-    return Case(texts, first, transactions, {name: table.key for name, table in tables.items() if table.key})
+    keys = {name: table.key for name, table in tables.items() if table.key}
+    foreign_keys = {name: {REFERENCE: "r.a"} for name, table in tables.items() if table.parent}
+    return RandomCase(texts, first, transactions, keys, foreign_keys)
 
 
 @dataclass
@@ -48,12 +71,13 @@ class Table:
 
     columns: Scope
     key: tuple[str, ...]
+    parent: Table | None = None
     now: list[Row] = field(default_factory=list)
     before: list[Row] = field(default_factory=list)
     """What it held when it was last emptied."""
 
-    def rows(self, rows: Iterable[Row] | None = None) -> pa.Table:
-        return arrow_table(self.columns, list(self.now if rows is None else rows))
+    def rows(self, rows: list[Row]) -> pa.Table:
+        return arrow_table(self.columns, rows)
 
     def keys(self, row: Row) -> Row:
         return row[: len(self.key)]
@@ -65,6 +89,8 @@ class Table:
         kind = self.columns[column]
         if column in self.key:
             return pick.randrange(8) if kind == "int" else pick.choice(POOLS[kind])
+        if self.parent and column == REFERENCE:
+            return pick.choice([*(row[0] for row in self.parent.now), None])
         return None if pick.random() > 0.87 else pick.choice(POOLS[kind])
 
     def admitted(self, inserts: list[Row], deletes: Iterable[Row] = ()) -> list[Row]:
@@ -74,17 +100,24 @@ class Table:
         taken = set(map(self.keys, (Counter(self.now) - Counter(deletes)).elements()))
         return [row for key, row in {self.keys(row): row for row in inserts}.items() if key not in taken]
 
-    def change(self, inserts: list[Row], deletes: list[Row]) -> tuple[pa.Table, pa.Table]:
+    def change(self, inserts: list[Row], deletes: list[Row]) -> None:
         """Insert and delete; a row that is in both and was not there comes and goes."""
         self.now = list((Counter(self.now) + Counter(inserts) - Counter(deletes)).elements())
-        return self.rows(inserts), self.rows(deletes)
+
+    def dangling(self) -> list[Row]:
+        """The rows that refer to a row which is not there."""
+        if not self.parent:
+            return []
+        place, there = list(self.columns).index(REFERENCE), {None, *(row[0] for row in self.parent.now)}
+        return [row for row in self.now if row[place] not in there]
 
 
-def draw_table(pick: random.Random) -> Table:
-    """A first column of integers, some more of any kind, and now and then a key of the first one or two."""
+def draw_table(pick: random.Random, first: Table | None) -> Table:
+    """A first column of integers, some more of any kind, now and then a key, and a reference to the first table."""
     kinds = ["int", *pick.choices(list(POOLS), (6, 4, 2, 3, 2, 3, 1), k=pick.randint(1, 3))]
-    columns = dict(zip("abcd", kinds, strict=False))
-    table = Table(columns, tuple("ab"[: pick.choices((0, 1, 2), (3, 2, 1))[0]]))
+    table = Table(dict(zip("abcd", kinds, strict=False)), tuple("ab"[: pick.choices((0, 1, 2), (3, 3, 1))[0]]))
+    if first and first.key == ("a",) and REFERENCE not in table.key and pick.random() > 0.5:
+        table.columns[REFERENCE], table.parent = "int", first
     table.change(table.admitted([table.fresh(pick) for _ in range(pick.choice((6, 4, 8, 5, 9, 3, 7, 6, 8, 0)))]), [])
     if not table.key:
         table.now += [pick.choice(table.now) for _ in range(pick.randint(0, 3)) if table.now]
@@ -92,37 +125,48 @@ def draw_table(pick: random.Random) -> Table:
 
 
 def draw_transaction(pick: random.Random, tables: Mapping[str, Table]) -> Transaction:
-    """One to three moves, each on a table of its own, all at once."""
+    """One to three moves, each on a table of its own, all at once; what would refer to nothing goes too."""
     chosen = pick.sample(list(tables), pick.choices((1, 2, min(3, len(tables))), (5, 3, 1))[0])
-    return {name: draw_change(pick, tables[name]) for name in chosen}
+    changes = {name: draw_change(pick, table) for name, table in tables.items() if name in chosen}
+    for name, table in tables.items():
+        gone = Counter(table.dangling())
+        if gone:
+            inserts, deletes = changes.get(name, ([], []))
+            withdrawn = gone & Counter(inserts)
+            kept, more = Counter(inserts) - withdrawn, gone - withdrawn
+            changes[name] = list(kept.elements()), [*deletes, *more.elements()]
+            table.change([], list(gone.elements()))
+    return {name: (tables[name].rows(come), tables[name].rows(go)) for name, (come, go) in changes.items()}
 
 
-def draw_change(pick: random.Random, table: Table) -> tuple[pa.Table, pa.Table]:
+def draw_change(pick: random.Random, table: Table) -> tuple[list[Row], list[Row]]:
     move = pick.choices(MOVES, (8, 6, 8, 2, 1, 2, 2, 1, 1))[0]
     if not table.now and move != "nothing":
         move = "refill" if table.before else "insert"
     some = pick.sample(table.now, min(len(table.now), pick.randint(1, 3)))
     fresh = [table.fresh(pick) for _ in range(len(table.now) + 2 if move == "large" else pick.randint(1, 3))]
+    inserts: list[Row] = []
+    deletes: list[Row] = []
     match move:
         case "insert" | "large":
-            inserts, deletes = fresh, []
+            inserts = fresh
         case "delete":
-            inserts, deletes = [], some
+            deletes = some
         case "modify":
             inserts, deletes = [modified(pick, table, row) for row in some], some
         case "duplicate":
-            inserts, deletes = some, []
+            inserts = some
         case "empty":
-            inserts, deletes, table.before = [], table.now, table.now
+            deletes = table.before = table.now
         case "refill":
-            inserts, deletes = table.before, []
+            inserts = table.before
         case "same":
             inserts, deletes = some, some
         case "pass":
             inserts, deletes = fresh, table.admitted(fresh)
-        case _:
-            inserts, deletes = [], []
-    return table.change(table.admitted(inserts, deletes), deletes)
+    inserts = table.admitted(inserts, deletes)
+    table.change(inserts, deletes)
+    return inserts, deletes
 
 
 def modified(pick: random.Random, table: Table, row: Row) -> Row:
@@ -135,16 +179,22 @@ def modified(pick: random.Random, table: Table, row: Row) -> Row:
 CHANGES = (
     *("inserts", "deletes", "NULLs", "duplicates", "key", "key modified", "emptied", "filled", "nothing"),
     *("same row deleted and inserted", "row comes and goes", "larger than the table", "several tables"),
+    *("foreign key", "rows come with what they refer to", "rows go with what they refer to"),
 )
 
 
-def covered(case: Case) -> set[str]:
+def covered(case: RandomCase) -> set[str]:
     """The constructs of its views and the kinds of change that a case exercises."""
     found = {name for name, text in CONSTRUCTS.items() for sql in case.views.values() if re.search(text, sql)}
     for before, transaction in zip(case.states(), case.transactions, strict=False):
         found |= {"several tables"} if len(transaction) > 1 else set()
         for name, (inserts, deletes) in transaction.items():
             found |= covered_change(before[name], inserts, deletes, case.keys.get(name, ()))
+        for name in case.foreign_keys.keys() & transaction.keys():
+            found.add("foreign key")
+            for rows, parents, word in zip(transaction[name], transaction.get("r", ()), ("come", "go"), strict=False):
+                if rows and parents and {*rows[REFERENCE].to_pylist()} & {*parents["a"].to_pylist()}:
+                    found.add(f"rows {word} with what they refer to")
     return found
 
 

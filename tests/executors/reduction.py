@@ -9,13 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from executors.testing import Case
+from executors.testing import bag
+from tests.executors.generator import RandomCase
 
 ATTEMPTS = 150
 """How many smaller cases are tried before the smallest so far is good enough."""
 
 
-def reduced(case: Case, error: Exception, failure: Callable[[Case], Exception | None]) -> tuple[Case, Exception]:
+def reduced(
+    case: RandomCase, error: Exception, failure: Callable[[RandomCase], Exception | None]
+) -> tuple[RandomCase, Exception]:
     """The smallest case found that fails with the same kind of error, and that error."""
     candidates = smaller(case)
     for _ in range(ATTEMPTS):
@@ -28,7 +31,7 @@ def reduced(case: Case, error: Exception, failure: Callable[[Case], Exception | 
     return case, error
 
 
-def smaller(case: Case) -> Iterator[Case]:
+def smaller(case: RandomCase) -> Iterator[RandomCase]:
     """The case with one view and what that one reads, then without a transaction, then without a row."""
     for view in case.views:
         needed = {view} | _below(view, {**case.views, **case.tables})
@@ -42,19 +45,31 @@ def smaller(case: Case) -> Iterator[Case]:
             yield replace(case, tables={**case.tables, name: fewer})
 
 
-def possible(case: Case) -> bool:
-    """Whether every row that the transactions delete is there."""
+def possible(case: RandomCase) -> bool:
+    """Whether every row that the transactions delete is there, and keys and foreign keys hold throughout."""
     try:
-        return bool(list(case.states()))
+        states = list(case.states())
     except ValueError:
         return False
+    unique = all(
+        max(bag(state[name].select(list(key))).values(), default=0) <= 1
+        for state in states
+        for name, key in case.keys.items()
+    )
+    return unique and all(
+        set(state[name][column].to_pylist()) <= {None, *state[parent][key].to_pylist()}
+        for state in states
+        for name, references in case.foreign_keys.items()
+        for column, (parent, key) in ((column, target.split(".")) for column, target in references.items())
+    )
 
 
-def described(case: Case) -> str:
+def described(case: RandomCase) -> str:
     lines = []
     for name, rows in case.tables.items():
         columns = ", ".join(f"{column.name} {column.type}" for column in rows.schema)
         key = f" key {', '.join(case.keys[name])}" if name in case.keys else ""
+        key += "".join(f", {c} refers to {target}" for c, target in case.foreign_keys.get(name, {}).items())
         lines.append(f"  {name}({columns}){key} = {_shown(rows)}")
     lines += [f"  {view}: {sql}" for view, sql in case.views.items()]
     for number, transaction in enumerate(case.transactions, 1):
@@ -63,13 +78,21 @@ def described(case: Case) -> str:
     return "\n".join(lines)
 
 
-def _only(case: Case, names: set[str]) -> Case:
+def _only(case: RandomCase, names: set[str]) -> RandomCase:
     """The part of the case that has these views and tables."""
     moves = [{name: change for name, change in move.items() if name in names} for move in case.transactions]
-    views, tables, keys = (
-        {name: each for name, each in of.items() if name in names} for of in (case.views, case.tables, case.keys)
+    references = {
+        name: targets
+        for name, targets in case.foreign_keys.items()
+        if names >= {name, *(target.split(".")[0] for target in targets.values())}
+    }
+    return RandomCase(
+        {name: sql for name, sql in case.views.items() if name in names},
+        {name: rows for name, rows in case.tables.items() if name in names},
+        [move for move in moves if move],
+        {name: key for name, key in case.keys.items() if name in names},
+        references,
     )
-    return Case(views, tables, [move for move in moves if move], keys)
 
 
 def _below(view: str, relations: Mapping[str, Any]) -> set[str]:
