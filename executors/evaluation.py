@@ -7,9 +7,10 @@ What is known to be empty is not asked for.
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import uuid
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from storage.pruning import files_with_keys
 from storage.reading import quoted, rows_here
 from storage.table import Table, is_frame
 from storage.types import spark_types
-from views.catalog import CLOCK
+from views.catalog import CLOCK, NOW, TODAY
 from views.deltas import COUNT, split_relation
 from views.errors import TableError
 from views.render import query_of
@@ -232,8 +233,6 @@ class Evaluation:
 
     def clock(self, state: str) -> pa.Table:
         """The moment of the last refresh, the moment of this one, or the change from one to the other."""
-        from executors.runner import clock_rows
-
         then, now = self.moments
         if then is None:
             raise RebuildError("the moment it was built at is not known")
@@ -287,6 +286,13 @@ class Evaluation:
             if pc.any(pc.is_in(values, value_set=both.combine_chunks())).as_py():
                 return False
         return pc.all(pc.is_in(values, value_set=rows[column].combine_chunks())).as_py() is not False
+
+
+def clock_rows(moments: Sequence[float]) -> pa.Table:
+    """The base table of the clock at some moments."""
+    known = [dt.datetime.fromtimestamp(seconds, dt.UTC) for seconds in moments]
+    days = pa.array([moment.date() for moment in known], pa.date32())
+    return pa.table({TODAY: days, NOW: pa.array(known, pa.timestamp("us", "UTC"))})
 
 
 def _piece(rows: Rows, rider: Rider) -> Rows:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from executors.evaluation import Evaluation, RebuildError, Rows
+from executors.evaluation import Evaluation, RebuildError, Rows, clock_rows
 from executors.executor import find_executor
 from storage.changes import changes_here
 from storage.intents import recover
@@ -29,7 +29,7 @@ from storage.pruning import files_where
 from storage.table import Table, is_frame, store_rows
 from storage.updates import update
 from storage.writing import DRIVER_ROWS
-from views.catalog import CLOCK, NOW, TODAY
+from views.catalog import CLOCK, NOW
 from views.compose import opened
 from views.definition import Definition
 from views.deltas import DELTA
@@ -196,6 +196,9 @@ class Runner:
         key = (view, self.kept(view), self.fingerprint(view))
         if key not in self._states:
             kept = self.plan(view, ()).states
+            taken = next((s.table for s in kept if s.table in self.definitions or s.table in self.tables), None)
+            if taken is not None:
+                raise ExecutionError(f"{taken!r} is what is kept beside view {view!r}", "rename the view of that name")
             texts = {s: query_of(filling(s, self.opened_program(view))).sql(dialect="spark") for s in kept}
             self._states[key] = {
                 state: f"state of {self.describe(view)}, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -589,13 +592,6 @@ class Runner:
             if count and example is None:
                 example = f"{word}: {rows.limit(1).toArrow().to_pylist()[0]}"
         return Comparison(view, counts[0], counts[1], example)
-
-
-def clock_rows(moments: Sequence[float]) -> pa.Table:
-    """The base table of the clock at some moments."""
-    known = [dt.datetime.fromtimestamp(seconds, dt.UTC) for seconds in moments]
-    days = pa.array([moment.date() for moment in known], pa.date32())
-    return pa.table({TODAY: days, NOW: pa.array(known, pa.timestamp("us", "UTC"))})
 
 
 def _is_empty(rows: Rows) -> bool:
