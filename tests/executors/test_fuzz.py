@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from executors.counting import Counting
 from tests.conftest import ENGINE
 from tests.executors.fuzz import DIGITS, check, failure, kept_seeds
 from tests.executors.generator import CHANGES, RandomCase, covered, draw_case, random_case
@@ -18,6 +20,7 @@ from tests.executors.recomputation import on_duckdb
 from tests.executors.reduction import described, possible, reduced, smaller
 from tests.views.bags import bag, duck, on_duck
 from views.render import query_of
+from views.steps import Plan
 
 FULL = os.environ.get("ADVISOR_TEST_FULL") == "1"
 WHOLE = {"sail": range(1, 121), "spark": range(1, 17)}
@@ -64,11 +67,23 @@ def test_the_rules_of_a_random_view_give_its_rows(seed: int) -> None:
             assert bag(on_duck(connection, query_of(program).sql("spark")), DIGITS) == bag(wanted[view], DIGITS), sql
 
 
+def too_deep(case: RandomCase) -> set[str]:
+    """The views that say that they are nested too deeply, and those that read them."""
+    found: set[str] = set()
+    for view, definition in replace(case, by_rules=ENGINE == "sail").definitions().items():
+        plan = Counting().plan(definition, definition.relations)
+        if not isinstance(plan, Plan):
+            assert [reason.why for reason in plan] == ["NESTED"], view
+        if not isinstance(plan, Plan) or found & set(definition.relations):
+            found.add(view)
+    return found
+
+
 @pytest.mark.engine("sail", "spark")
 @pytest.mark.parametrize("seed", [*SEEDS.get(ENGINE, ()), *(s for s in kept_seeds() if s not in SEEDS.get(ENGINE, ()))])
 def test_a_random_case_is_kept_as_duckdb_recomputes_it(seed: int, spark: Any) -> None:
     case = random_case(seed)
-    assert check(case, spark, ENGINE) == set(case.views)
+    assert check(case, spark, ENGINE) == set(case.views) - too_deep(case)
 
 
 @pytest.mark.engine("sail")
