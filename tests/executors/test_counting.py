@@ -1,12 +1,10 @@
-"""Counting on the worked examples of GMS93 and on the traps that incremental maintenance is known for.
+"""Counting on the worked examples of GMS93, and what it does when a change is empty, lost or too much.
 
 Every change is applied through the runner to stored Delta tables, and read back as any Delta reader would.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,62 +12,15 @@ import pyarrow as pa
 import pytest
 
 from executors.counting import Counting
-from executors.runner import Keeping, Runner
-from executors.testing import assert_same_rows, bag, stored_rows
-from storage.staging import Change
-from storage.table import create_table
-from tests.executors.recomputation import on_duckdb
-from views.catalog import Catalog, Relation
-from views.definition import define_all
+from executors.runner import Keeping
+from executors.testing import bag
+from tests.executors.kept import Kept, rows_of
 from views.errors import ExecutionError
 
 pytestmark = pytest.mark.engine
 
 HOP = "SELECT r1.s, r2.d FROM link r1, link r2 WHERE r1.d = r2.s"
 TRI_HOP = "SELECT hop.s, link.d FROM hop, link WHERE hop.d = link.s"
-
-
-class Kept:
-    """Views that counting keeps over tables, all of them stored unless named virtual."""
-
-    def __init__(self, spark: Any, folder: Path, tables: Mapping[str, pa.Table], views: Mapping[str, str]) -> None:
-        self.views = dict(views)
-        self.state = dict(tables)
-        made = {name: create_table(spark, folder / "tables" / name, rows, name=name) for name, rows in tables.items()}
-        catalog = Catalog.of(Relation(name, dict.fromkeys(rows.column_names, "")) for name, rows in tables.items())
-        counting = Keeping("deferred", "counting")
-        keeping = dict.fromkeys(views, counting)
-        self.runner = Runner(spark, define_all(views, catalog), made, folder / "warehouse", keeping)
-        self.refresh()
-
-    def refresh(self) -> dict[str, str | None]:
-        self.runner.look()
-        return {view: self.runner.refresh(view).ran for view in self.views}
-
-    def change(self, table: str, inserts: list[tuple[Any, ...]] = (), deletes: list[tuple[Any, ...]] = ()) -> None:  # type: ignore[assignment]
-        """One transaction, applied to every view by counting, and checked against DuckDB."""
-        schema = self.state[table].schema
-        come, go = (rows_of(schema, rows) if rows else None for rows in (inserts, deletes))
-        self.runner.update({table: Change(come, go)})
-        counts = bag(self.state[table])
-        counts.update(bag(come) if come is not None else {})
-        counts.subtract(bag(go) if go is not None else {})
-        self.state[table] = rows_of(schema, list(counts.elements()))
-        ran = self.refresh()
-        assert set(ran.values()) <= {"counting", None}
-        for view, wanted in on_duckdb(self.views, self.state).items():
-            assert_same_rows(self.rows(view), wanted, f"{view} after a change of {table}", 6)
-
-    def rows(self, view: str) -> pa.Table:
-        return stored_rows(self.runner.warehouse / view)
-
-    def pairs(self, view: str) -> Counter[str]:
-        """Rows of two node names as the paper writes them: {ac: 2, ae: 1}."""
-        return Counter({"".join(map(str, row)): count for row, count in bag(self.rows(view)).items()})
-
-
-def rows_of(schema: pa.Schema, rows: list[tuple[Any, ...]]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
 def links(text: str) -> pa.Table:
@@ -135,54 +86,6 @@ def test_gms93_example_6_2_the_cheapest_hop(spark: Any, tmp_path: Path) -> None:
     assert bag(kept.rows("min_cost_hop")) == {("a", "b", 3): 1}
     kept.change("link", deletes=[("z", "b", 2)])
     assert bag(kept.rows("min_cost_hop")) == {("a", "b", 9): 1}
-
-
-def test_the_traps_of_aggregates(spark: Any, tmp_path: Path) -> None:
-    """All-NULL sums, groups that vanish and return, extremes that go, distinct counts, one row of an empty table."""
-    schema = pa.schema([("g", pa.int64()), ("x", pa.int64()), ("v", pa.float64())])
-    rows = rows_of(schema, [(1, None, 0.5), (1, 3, 0.25), (2, 5, -0.0), (2, 5, None), (None, 7, 2.0)])
-    views = {
-        "groups": """SELECT g, SUM(x) AS total, AVG(x) AS mean, MIN(x) AS least, MAX(x) AS most, COUNT(x) AS n
-            FROM t GROUP BY g""",
-        "variances": "SELECT g, VAR_POP(x) AS spread FROM t GROUP BY g",
-        "distinct_count": "SELECT g, COUNT(DISTINCT x) AS n FROM t GROUP BY g",
-        "all_of_it": "SELECT COUNT(*) AS n, SUM(x) AS total, MAX(v) AS most FROM t",
-        "cases": "SELECT g, SUM(CASE WHEN x > 3 THEN 1 ELSE 0 END) AS large, SUM(v) AS v FROM t GROUP BY g",
-        "sizes": "SELECT n, COUNT(*) AS groups FROM groups GROUP BY n",
-    }
-    kept = Kept(spark, tmp_path, {"t": rows}, views)
-    kept.change("t", deletes=[(1, 3, 0.25)])
-    assert ((1, None, None, None, None, 0) in bag(kept.rows("groups"))) is True
-    kept.change("t", deletes=[(2, 5, -0.0)])
-    kept.change("t", deletes=[(2, 5, None), (None, 7, 2.0), (1, None, 0.5)])
-    assert bag(kept.rows("all_of_it")) == {(0, None, None): 1}
-    assert kept.rows("groups").num_rows == 0
-    kept.change("t", inserts=[(2, 9, 1.5), (2, 9, 1.5), (2, 1, 3.5)])
-    kept.change("t", inserts=[(2, 1, 0.5)], deletes=[(2, 9, 1.5)])
-
-
-def test_the_traps_of_joins_and_negation(spark: Any, tmp_path: Path) -> None:
-    """NULL keys, the last match that goes and comes back, NOT IN with NULLs, self joins, keys that change."""
-    r = rows_of(pa.schema([("a", pa.int64()), ("b", pa.int64())]), [(1, 1), (1, 1), (2, None), (None, 3)])
-    s = rows_of(pa.schema([("b", pa.int64()), ("c", pa.int64())]), [(1, 10), (3, None)])
-    views = {
-        "padded": "SELECT r.a, s.c FROM r LEFT JOIN s ON r.b = s.b",
-        "both": "SELECT r.a, s.c FROM r FULL JOIN s ON r.b = s.b AND s.c > 5",
-        "not_in": "SELECT a FROM r WHERE b NOT IN (SELECT c FROM s)",
-        "pairs": "SELECT x.a, y.b FROM r x JOIN r y ON x.a = y.b",
-        "less": "SELECT b FROM r EXCEPT ALL SELECT b FROM s",
-        "best": """SELECT a, b FROM (
-            SELECT a, b, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC, a) AS n FROM r
-        ) WHERE n = 1""",
-    }
-    kept = Kept(spark, tmp_path, {"r": r, "s": s}, views)
-    kept.change("s", deletes=[(1, 10)])
-    kept.change("s", inserts=[(1, 11), (1, 11)])
-    kept.change("s", deletes=[(3, None)])
-    kept.change("r", inserts=[(3, 1), (1, 2)], deletes=[(1, 1)])
-    kept.change("r", inserts=[(2, 2)], deletes=[(2, None)])
-    kept.change("r", deletes=[(1, 1), (None, 3), (3, 1), (1, 2), (2, 2)])
-    kept.change("r", inserts=[(1, 1), (1, None)])
 
 
 def test_a_refresh_repeated_changes_nothing_and_an_empty_change_evaluates_nothing(spark: Any, tmp_path: Path) -> None:
