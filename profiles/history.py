@@ -31,6 +31,10 @@ class UpdateHistory:
     rows: Estimate | None = None
     changes_per_row: float | None = None
     """Tuples deleted and inserted per changed row: 2 if all were modifications."""
+    deletes: float | None = None
+    """The part of these tuples that was deleted."""
+    times: tuple[float, ...] = ()
+    """When each was committed, in seconds since the epoch, oldest first."""
 
 
 def update_history(history: Sequence[Commit], folder: Path) -> UpdateHistory:
@@ -48,6 +52,7 @@ def update_history(history: Sequence[Commit], folder: Path) -> UpdateHistory:
     updates = [c for c in dated if c.version > first and not c.operation.upper().startswith(_NO_CHANGE)]
     if not updates:
         return UpdateHistory()
+    times = tuple(sorted(commit.timestamp / 1000 for commit in updates))
     days = (newest - oldest) / _MILLISECONDS_A_DAY
     count, noise = len(updates), 2 * len(updates) ** 0.5
     low, high = max(count - noise, 0.25), count + noise
@@ -56,14 +61,15 @@ def update_history(history: Sequence[Commit], folder: Path) -> UpdateHistory:
     else:
         per_day = Estimate(float(count), low, high * 10, "derived")
     sizes = [size for commit in updates if (size := _from_metrics(commit)) is not None] or _from_files(updates, folder)
-    rows, tuples = sum(r for r, _ in sizes), sum(t for _, t in sizes)
+    rows, tuples, gone = (sum(size[i] for size in sizes) for i in range(3))
     if rows <= 0:
-        return UpdateHistory(per_day)
-    return UpdateHistory(per_day, Estimate.of(rows / len(sizes), "measured"), tuples / rows)
+        return UpdateHistory(per_day, times=times)
+    mean = Estimate.of(rows / len(sizes), "measured")
+    return UpdateHistory(per_day, mean, tuples / rows, gone / tuples, times)
 
 
-def _from_metrics(commit: Commit) -> tuple[float, float] | None:
-    """Rows that one commit changed, and the tuples that deletes and inserts."""
+def _from_metrics(commit: Commit) -> tuple[float, float, float] | None:
+    """Rows that one commit changed, the tuples that deletes and inserts, and those that were deleted."""
     metrics = commit.metrics
     if commit.operation.upper() in ("DELETE", "UPDATE", "MERGE"):  # their output counts rows that were only copied
         metrics = {name: value for name, value in metrics.items() if name != "numOutputRows"}
@@ -71,7 +77,8 @@ def _from_metrics(commit: Commit) -> tuple[float, float] | None:
     if inserted is deleted is modified is None:
         return None
     changed = (inserted or 0.0) + (deleted or 0.0)
-    return changed + (modified or 0.0), changed + 2 * (modified or 0.0)
+    gone = (deleted or 0.0) + (modified or 0.0)
+    return changed + (modified or 0.0), changed + 2 * (modified or 0.0), gone
 
 
 def _sum(metrics: Mapping[str, Any], names: Sequence[str]) -> float | None:
@@ -85,16 +92,16 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _from_files(updates: Sequence[Commit], folder: Path) -> list[tuple[float, float]]:
+def _from_files(updates: Sequence[Commit], folder: Path) -> list[tuple[float, float, float]]:
     """The same from the change files that our own commits leave beside them; one that is gone is passed over."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    sizes: list[tuple[float, float]] = []
+    sizes: list[tuple[float, float, float]] = []
     for commit in [c for c in updates if c.change_files][:_FOOTERS]:
         try:
             rows = float(sum(pq.read_metadata(folder / file).num_rows for file in commit.change_files or ()))
         except (pa.ArrowException, OSError):
             continue
-        sizes.append((rows, rows))
+        sizes.append((rows, rows, rows / 2))
     return sizes
