@@ -52,6 +52,8 @@ _WRITERS: Mapping[str, tuple[str, ...]] = {
     "DeleteCommand": (rf"^[^,]*, {_NAME}, ",),
 }
 _PARTLY = re.compile(r"\breplacewhere(=| -> )|\bpartitionoverwritemode(=| -> )dynamic", re.IGNORECASE)
+_PARTITION = re.compile(r"(?<=[^/])(/[^/=]+=[^/]*)+$")
+"""The end of a path that names one partition of the folder before it."""
 _CHANGES = ("MergeIntoCommand", "UpdateCommand", "DeleteCommand")
 
 
@@ -140,7 +142,10 @@ def writes_of(plan: Mapping[str, Any], description: str, *, dynamic: bool) -> It
             how = "append"
         elif command in _CHANGES or "static" in said or _PARTLY.search(text) or (dynamic and "parts" in said):
             how = "change"
-        yield Write(local_path(said["path"]) if "path" in said else None, _name(".".join(names)), how)
+        path = local_path(said["path"]) if "path" in said else None
+        if path and (partition := _PARTITION.search(path)):
+            path, how = path[: partition.start()], "append" if how == "append" else "change"
+        yield Write(path, _name(".".join(names)), how)
 
 
 def together(writes: Iterable[Write]) -> tuple[Write, ...]:

@@ -161,6 +161,20 @@ def test_a_command_whose_text_was_cut_is_found_in_the_description() -> None:
     assert list(writes_of(plan, printed, dynamic=False)) == [Write(None, "db.t", "overwrite")]
 
 
+@pytest.mark.parametrize(
+    ("path", "mode", "written"),
+    [
+        ("/out/day=3", "Overwrite", Write("/out", None, "change")),
+        ("/out/year=2026/day=3", "Append", Write("/out", None, "append")),
+        ("/a=b/out", "Overwrite", Write("/a=b/out", None, "overwrite")),
+        ("/a=b", "Overwrite", Write("/a=b", None, "overwrite")),
+    ],
+)
+def test_who_names_the_folder_of_a_partition_changes_the_table(path: str, mode: str, written: Write) -> None:
+    text = f"Execute InsertIntoHadoopFsRelationCommand file:{path}, false, Parquet, [path={path}], {mode}, [k]"
+    assert list(writes_of(node("Execute InsertIntoHadoopFsRelationCommand", text), "", dynamic=False)) == [written]
+
+
 def test_a_command_that_says_nothing_is_no_write() -> None:
     plan = node("Execute InsertIntoHiveTable", "Execute InsertIntoHiveTable")
     assert list(writes_of(plan, "", dynamic=False)) == []
