@@ -34,6 +34,9 @@ Select = Annotated[
     list[str] | None, typer.Option(help="Only these views: a name, a wildcard, or +name with what it reads.")
 ]
 Exclude = Annotated[list[str] | None, typer.Option(help="Not these views.")]
+EventLog = Annotated[
+    str | None, typer.Option("--event-log", metavar="DIR", help="The folder of spark.eventLog.dir, or one log.")
+]
 ViewName = Annotated[str, typer.Argument(metavar="VIEW", help="A view of the workload.")]
 
 
@@ -52,18 +55,44 @@ def _global(debug: Annotated[bool, typer.Option("--debug", help="Show the stack 
 
 @app.command()
 def recommend(
-    workload: WorkloadPath,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="WORKLOAD", help="The workload file; with --from-logs, folders.")
+    ] = None,
+    from_logs: Annotated[
+        bool, typer.Option("--from-logs", help="Without a workload: name the tables that are rebuilt for nothing.")
+    ] = False,
+    event_log: EventLog = None,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged views and every note.")] = False,
     select: Select = None,
     exclude: Exclude = None,
 ) -> None:
-    """Price every view, print a ranking and write .advisor/proposal.json beside the workload."""
+    """Price every view, print a ranking and write .advisor/proposal.json beside the workload.
+
+    With --from-logs [PATH…] [--event-log DIR] no workload is needed and nothing is written: the answer is the list
+    of derived tables that are rebuilt more often than they are read, or in full for small changes.
+    """
+    from views.errors import WorkloadError
+
+    paths = paths or []
+    if from_logs:
+        if everything or select or exclude:
+            raise WorkloadError("--all, --select and --exclude are about the views of a workload", "leave them out")
+        _recommend_from_logs(paths, event_log, as_json)
+        return
+    if len(paths) != 1:
+        raise WorkloadError(
+            "give one workload file, or --from-logs with folders",
+            "for example: advisor recommend workload.yaml, or advisor recommend --from-logs data",
+        )
+    if event_log is not None:
+        raise WorkloadError("--event-log is read with --from-logs only", "add that, or leave it out")
+
     from advisor.proposal import write
     from advisor.recommend import recommend as decide
     from profiles.workload import load
 
-    loaded = load(workload)
+    loaded = load(paths[0])
     proposal = decide(loaded, select or (), exclude or ())
     path = write(proposal, loaded.folder)
     if as_json:
@@ -74,6 +103,28 @@ def recommend(
     console = PipeConsole()
     show(proposal, console, everything)
     line(console, f"proposal written to {os.path.relpath(path)}")
+
+
+def _recommend_from_logs(paths: list[str], event_log: str | None, as_json: bool) -> None:
+    """The waste list of `recommend`."""
+    from views.errors import WorkloadError
+
+    files = [path for path in paths if os.path.isfile(path)]
+    if files:
+        raise WorkloadError(
+            f"{files[0]} is a file, and --from-logs reads folders", "give either a workload or --from-logs with folders"
+        )
+    if not paths and event_log is None:
+        raise WorkloadError("--from-logs needs logs", "name folders with Delta tables, --event-log DIR, or both")
+
+    from advisor.waste import find_waste, waste_text
+    from profiles.eventlogs import read_event_logs
+
+    found = find_waste(None if event_log is None else read_event_logs(event_log), paths)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        print(waste_text(found))
 
 
 @app.command()
