@@ -256,7 +256,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
     ("arguments", "message"),
     [
         (["reccommend", "w"], "No such command 'reccommend'"),
-        (["recommend"], "Missing argument 'WORKLOAD'"),
+        (["recommend"], "give one workload file, or --from-logs with folders"),
+        (["check"], "Missing argument 'WORKLOAD'"),
         (["recommend", "w", "--jsn"], "No such option: --jsn"),
         (["whatif", "--model", "7"], "Invalid value for '--model'"),
         (["whatif", "--model", "1", "--set", "P"], "--set 'P' is not SYMBOL=NUMBER"),
