@@ -40,7 +40,7 @@ _PERCENT = tuple(percent / 100 for percent in range(100))
 # From one tuple to all N of them, ten sizes to each power of ten.
 _SIZES = tuple(float(size) for size in sorted({round(10 ** (i / 10)) for i in range(51)}))
 _SELECTIVITIES = (0.001, 0.01, 0.1, 1.0)
-_UPDATES = "P, the share of updates among updates and queries"
+_UPDATES = "P, the share of updates"
 
 Price = Callable[[Parameters], Mapping[str, float]]
 

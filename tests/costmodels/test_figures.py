@@ -372,7 +372,7 @@ def test_figure_9_maintaining_costs_more_the_more_an_update_changes() -> None:
 def equal_cost_updates(f: float, size: float) -> float:
     """The updates per query at which immediate costs what the scan does: its cost is linear in them."""
     scan = 30 * 2_500 * f + 100_000 * f
-    per_update = 30 * (1 - (1 - f) ** (2 * size)) + f * size
+    per_update: float = 30 * (1 - (1 - f) ** (2 * size)) + f * size
     return (scan - 30) / per_update
 
 
