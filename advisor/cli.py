@@ -333,21 +333,44 @@ def status(workload: WorkloadPath, as_json: Json = False) -> None:
 
 @app.command()
 def whatif(
-    model: Annotated[int, typer.Option(help="1 selection, 2 join, 3 aggregate.", min=1, max=3)],
+    model: Annotated[int | None, typer.Option(help="1 selection, 2 join, 3 aggregate.", min=1, max=3)] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="SYMBOL=VALUE", help="A symbol of the paper, like P=0.5.")
     ] = None,
+    number: Annotated[
+        int | None, typer.Option("--figure", metavar="N", help="A figure of the paper, 2 to 10.", min=2, max=10)
+    ] = None,
+    every: Annotated[bool, typer.Option("--figures", help="All figures of the paper.")] = False,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the pictures to this HTML page.")
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the data of a figure as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what each method costs per query in Hanson's model of 1987, in milliseconds."""
-    from costmodels.hanson import Parameters, costs
+    """Print what each method costs per query in Hanson's model of 1987, in milliseconds, or a figure of his paper."""
+    from advisor import whatif as answers
+    from costmodels.figures import figure
 
-    answer = costs(model, Parameters().with_symbols(_symbols(assignments or [])))
-    if as_json:
-        _print_json({"costs": answer})
+    numbers = answers.figures_asked(number, every)
+    answers.check_question(
+        model=model, figures=numbers, assignments=assignments or [], output=output, as_csv=as_csv, as_json=as_json
+    )
+    if model is not None:
+        found = answers.model_costs(model, assignments or [])
+        if as_json:
+            _print_json({"costs": found})
+        else:
+            print(answers.costs_text(found))
         return
-    for method, cost in sorted(answer.items(), key=lambda item: item[1]):
-        print(f"{method:<12} {cost:>14,.1f} ms")
+    figures = [figure(each) for each in numbers]
+    if output is not None:
+        answers.save_page(figures, output)
+    if as_json:
+        _print_json({"figures": {str(each.number): answers.figure_json(each) for each in figures}})
+    elif as_csv:
+        print(answers.figure_csv(figures[0]), end="")
+    else:
+        answers.show_figures(figures, output)
 
 
 @app.command()
@@ -404,23 +427,6 @@ def _run(arguments: list[str], debug: bool, as_json: bool) -> int:
     except _BadUsage as error:
         _print_error("UsageError", error.format_message(), "see advisor --help", as_json)
         return 2
-
-
-def _symbols(assignments: list[str]) -> dict[str, float]:
-    from views.errors import EstimationError
-
-    values: dict[str, float] = {}
-    for text in assignments:
-        symbol, equals, value = text.partition("=")
-        symbol = symbol.strip()
-        try:
-            if not equals or symbol in values:
-                raise ValueError
-            values[symbol] = float(value)
-        except ValueError:
-            problem = "is set twice" if symbol in values else "is not SYMBOL=NUMBER"
-            raise EstimationError(f"--set {text!r} {problem}", "write it like --set P=0.5") from None
-    return values
 
 
 @contextmanager

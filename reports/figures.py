@@ -71,7 +71,6 @@ class Lines(Figure, Protocol):
     def y_log(self) -> bool: ...
 
 
-@runtime_checkable
 class Regions(Figure, Protocol):
     """The cheapest method for each f and P; `rows` gives f, and from which P to which P it is which method."""
 
@@ -80,7 +79,6 @@ class Regions(Figure, Protocol):
     @property
     def methods(self) -> tuple[str, ...]: ...
     def rows(self) -> Iterator[tuple[float, float, float, str]]: ...
-    def share(self, method: str) -> float: ...
 
 
 def draw(figure: Lines | Regions) -> go.Figure:
