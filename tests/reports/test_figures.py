@@ -197,6 +197,8 @@ def test_a_picture_of_regions_fills_the_whole_square_with_the_cheapest_method(nu
     for method, trace in bars.items():
         filled = sum(width for width in trace["x"] if width is not None) * trace["width"]
         assert filled == pytest.approx(found.share(method))
+        ranges = [[start, end] for _, start, end, winner in found.rows() if winner == method]
+        assert trace.get("customdata", []) == ranges, "pointing at a bar says from which P to which P it reaches"
         assert trace["name"].endswith("(nowhere)") == (found.share(method) == 0)
     assert sum(found.share(method) for method in bars) == pytest.approx(1)
 
