@@ -515,12 +515,15 @@ class Runner:
             reached = {sources[name].log.table_id: version for name, version in target.items()}
             for name, table in states.items():
                 if self.seen(table, sources) != target:
-                    merge_change(table, found.get(name + DELTA, []), reached, self.note, count_column=ROWS)
-            merge_change(stored, found.get(view + DELTA, []), reached, self.note, keep_change=True)
+                    self.merge(table, found.get(name + DELTA, []), reached, count_column=ROWS)
+            self.merge(stored, found.get(view + DELTA, []), reached, keep_change=True)
         finally:
             evaluation.close()
         if target != newest:
             self.follow(view, [name for name in sources if target[name] != newest[name]])
+
+    def merge(self, table: Table, pieces: Sequence[Rows], reached: Mapping[str, int], **how: Any) -> None:
+        merge_change(table, pieces, reached, self.note, driver_rows=self.driver_rows, **how)
 
     @property
     def note(self) -> dict[str, float]:

@@ -1,15 +1,16 @@
 """A net change applied to a stored table on the driver: rows with positive counts come, others go, in one commit.
 
 Only files that can hold a row to take away are read, with Arrow and without a Spark job, and only those that do hold
-one are written again, together with the new rows. A row that is to go and is not there stops the commit: a change
-was lost or came twice (GMS93 Lemma 4.1).
+one are written again, some rows at a time; small ones together with the new rows. A row that is to go and is not there
+stops the commit: a change was lost or came twice (GMS93 Lemma 4.1).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from storage.pruning import files_with_keys
 from storage.reading import quoted, read_files, read_snapshot, struct_type
 from storage.rows import Row, show_row, tuples
 from storage.table import Table, is_frame
-from storage.writing import write_change_file, write_rows
+from storage.writing import DRIVER_ROWS, write_change_file, write_rows
 from views.errors import ExecutionError, TableError
 
 if TYPE_CHECKING:
@@ -43,13 +44,15 @@ def merge_change(
     *,
     count_column: str | None = None,
     keep_change: bool = False,
+    driver_rows: int = DRIVER_ROWS,
 ) -> int:
     """Commit a change (the table's columns and `__count`), and the versions of the tables it came from.
 
     The change may come in pieces, Arrow tables or Spark DataFrames, which are netted; where one
     of them is a DataFrame the work stays on Spark.
     `count_column` holds numbers that must not fall below zero. `keep_change` leaves the change beside the commit, for
-    whoever reads this table's changes.
+    whoever reads this table's changes. Of files that are written again the driver holds no more than `driver_rows` rows
+    at a time.
     """
     now = table.log.snapshot()
     if now.vectors or now.partition_columns:
@@ -65,7 +68,7 @@ def merge_change(
     change = net_here(pa.concat_tables(parts)) if parts else schema.empty_table()
     if not change.num_rows:
         return table.log.commit(consumed=consumed, note=note)
-    return _merge_here(table, change, consumed, note, count_column, keep_change)
+    return _merge_here(table, change, consumed, note, count_column, keep_change, driver_rows)
 
 
 def _merge_here(
@@ -75,6 +78,7 @@ def _merge_here(
     note: Mapping[str, Any],
     count_column: str | None,
     keep_change: bool,
+    driver_rows: int,
 ) -> int:
     log, now = table.log, table.log.snapshot()
     columns = list(now.columns)
@@ -89,29 +93,45 @@ def _merge_here(
     need = _Need(going, (-counts[counts < 0]).tolist())
     adds: list[NewFile] = []
     removes: list[str] = []
-    kept: list[pa.Table] = []
-    if need:
-        mask = files_with_keys(now, {c: going[c] for i, c in enumerate(columns) if i not in need.inexact})
-        for path in (f.path for f in now.files(mask)):
-            left = _without(pq.read_table(table.root / path, columns=columns), need)
-            if left is not None:
-                removes.append(path)
-                kept.append(left)
-            if not need:
-                break
-    if need:
-        row = show_row(dict(zip(columns, need.example(), strict=True)))
-        raise ExecutionError(
-            f"{table.name}: a row to take away is not there: {row}",
-            "a change was lost or came twice; run advisor verify",
-        )
-    small = _small_files(table, set(removes)) if coming.num_rows else []
-    kept += [pq.read_table(table.root / path, columns=columns) for path in small]
-    removes += small
-    try:
-        whole = pa.concat_tables([*(part.cast(rows.schema) for part in kept), coming])
+    together: list[pa.Table] = []
+
+    def write(part: pa.Table) -> None:
+        """Write a part of a large file by itself, so that rows that lie together stay so; small parts go together."""
+        if part.num_rows > SMALL_FILE_ROWS:
+            adds.extend(write_rows(part, table.root))
+            return
+        together.append(part.cast(rows.schema))
+        if sum(each.num_rows for each in together) > driver_rows:
+            flush()
+
+    def flush() -> None:
+        whole = pa.concat_tables(together)
+        together.clear()
         if whole.num_rows:
-            adds += write_rows(whole, table.root)
+            adds.extend(write_rows(whole, table.root))
+
+    try:
+        if need:
+            mask = files_with_keys(now, {c: going[c] for i, c in enumerate(columns) if i not in need.inexact})
+            for path in (f.path for f in now.files(mask)):
+                left = _left(table.root / path, columns, need, driver_rows)
+                if left is not None:
+                    removes.append(path)
+                    for part in left:
+                        write(part)
+                if not need:
+                    break
+        if need:
+            row = show_row(dict(zip(columns, need.example(), strict=True)))
+            raise ExecutionError(
+                f"{table.name}: a row to take away is not there: {row}",
+                "a change was lost or came twice; run advisor verify",
+            )
+        for path in _small_files(table, set(removes)) if coming.num_rows else ():
+            removes.append(path)
+            write(pq.read_table(table.root / path, columns=columns))
+        together.append(coming)
+        flush()
         if keep_change:
             note = {**note, "change_files": write_change_file(change.select([*columns, COUNT]), table.root)}
         return log.commit(adds, removes, consumed=consumed, note=note)
@@ -224,8 +244,23 @@ def _close(left: Any, right: Any) -> bool:
     )
 
 
-def _without(stored: pa.Table, need: _Need) -> pa.Table | None:
-    """A file's rows without those that are to go, which are taken off the need; None if it has none."""
+def _left(path: Path, columns: Sequence[str], need: _Need, most_rows: int) -> Iterator[pa.Table] | None:
+    """A file's rows without those that are to go, which are taken off the need, some at a time; None if it has none."""
+    file = pq.ParquetFile(path)
+    whole = [file.read(columns=columns)] if file.metadata.num_rows <= most_rows else None
+
+    def parts() -> Iterable[pa.Table]:
+        batches = file.iter_batches(most_rows, columns=columns) if whole is None else ()
+        return whole or (pa.Table.from_batches([batch]).select(columns) for batch in batches)
+
+    staying = [_staying(part, need) for part in parts()]
+    if all(mask is None for mask in staying):
+        return None
+    return (p if mask is None else p.filter(pa.array(mask)) for p, mask in zip(parts(), staying, strict=True))
+
+
+def _staying(stored: pa.Table, need: _Need) -> np.ndarray[Any, Any] | None:
+    """Which rows do not go, and take the others off the need; None if all stay."""
     likely = np.ones(stored.num_rows, dtype=bool)
     for i, wanted in enumerate(need.schema):
         if not pa.types.is_nested(wanted.type) and i not in need.inexact:
@@ -238,7 +273,7 @@ def _without(stored: pa.Table, need: _Need) -> pa.Table | None:
         return None
     stays = np.ones(stored.num_rows, dtype=bool)
     stays[gone] = False
-    return stored.filter(pa.array(stays))
+    return stays
 
 
 def _small_files(table: Table, taken: set[str]) -> list[str]:
