@@ -26,6 +26,7 @@ from storage.intents import recover
 from storage.log import is_delta
 from storage.merging import merge_change
 from storage.pruning import files_where
+from storage.rows import Sought, show_row, tuples
 from storage.table import Table, is_frame, store_rows
 from storage.updates import update
 from storage.writing import DRIVER_ROWS
@@ -78,7 +79,10 @@ class Refresh:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A stored view against its definition, evaluated now: rows that are missing and rows that are too many."""
+    """A stored view against its definition, evaluated now: rows that are missing and rows that are too many.
+
+    They are counted up to the runner's bound of rows on the driver.
+    """
 
     view: str
     missing: int
@@ -515,12 +519,15 @@ class Runner:
             reached = {sources[name].log.table_id: version for name, version in target.items()}
             for name, table in states.items():
                 if self.seen(table, sources) != target:
-                    merge_change(table, found.get(name + DELTA, []), reached, self.note, count_column=ROWS)
-            merge_change(stored, found.get(view + DELTA, []), reached, self.note, keep_change=True)
+                    self.merge(table, found.get(name + DELTA, []), reached, count_column=ROWS)
+            self.merge(stored, found.get(view + DELTA, []), reached, keep_change=True)
         finally:
             evaluation.close()
         if target != newest:
             self.follow(view, [name for name in sources if target[name] != newest[name]])
+
+    def merge(self, table: Table, pieces: Sequence[Rows], reached: Mapping[str, int], **how: Any) -> None:
+        merge_change(table, pieces, reached, self.note, driver_rows=self.driver_rows, **how)
 
     @property
     def note(self) -> dict[str, float]:
@@ -580,18 +587,23 @@ class Runner:
     # Trust
 
     def compare(self, view: str) -> Comparison:
-        """A stored view against its definition evaluated from the base tables, duplicates counted."""
+        """A stored view against its definition evaluated from the base tables, duplicates counted.
+
+        Floating-point numbers that are close are no difference: in which order an engine adds them up is left open.
+        """
         stored = self.table(view)
         kept = self.spark.table(self.registered(stored))
         virtual = Runner(self.spark, self.definitions, self.tables, self.warehouse)
         wanted = virtual.evaluate(view)
-        missing, unexpected = wanted.exceptAll(kept), kept.exceptAll(wanted)
-        counts = [rows.count() for rows in (missing, unexpected)]
-        example = None
-        for word, rows, count in (("missing", missing, counts[0]), ("unexpected", unexpected, counts[1])):
-            if count and example is None:
-                example = f"{word}: {rows.limit(1).toArrow().to_pylist()[0]}"
-        return Comparison(view, counts[0], counts[1], example)
+        missing, unexpected = (
+            rows.limit(self.driver_rows).toArrow() for rows in (wanted.exceptAll(kept), kept.exceptAll(wanted))
+        )
+        sought = Sought(missing, [1] * missing.num_rows)
+        found = [sought.take(row, close=True) for row in tuples(unexpected.cast(missing.schema))]
+        example = f"missing: {show_row(dict(zip(wanted.columns, sought.example(), strict=True)))}" if sought else None
+        if example is None and not all(found):
+            example = f"unexpected: {show_row(unexpected.slice(found.index(False), 1).to_pylist()[0])}"
+        return Comparison(view, len(sought), found.count(False), example)
 
 
 def _is_empty(rows: Rows) -> bool:

@@ -1,15 +1,17 @@
 """A net change applied to a stored table on the driver: rows with positive counts come, others go, in one commit.
 
 Only files that can hold a row to take away are read, with Arrow and without a Spark job, and only those that do hold
-one are written again, together with the new rows. A row that is to go and is not there stops the commit: a change
-was lost or came twice (GMS93 Lemma 4.1).
+one are written again, some rows at a time; small ones together with the new rows. A row that is to go and is not there
+stops the commit: a change was lost or came twice (GMS93 Lemma 4.1).
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +23,9 @@ from storage.changes import COUNT, COUNT_FIELD, counted, net, net_here, union
 from storage.log import DataFile, NewFile
 from storage.pruning import files_with_keys
 from storage.reading import quoted, read_files, read_snapshot, struct_type
-from storage.rows import Row, show_row, tuples
+from storage.rows import Sought, show_row, tuples
 from storage.table import Table, is_frame
-from storage.writing import write_change_file, write_rows
+from storage.writing import DRIVER_ROWS, write_change_file, write_rows
 from views.errors import ExecutionError, TableError
 
 if TYPE_CHECKING:
@@ -43,13 +45,15 @@ def merge_change(
     *,
     count_column: str | None = None,
     keep_change: bool = False,
+    driver_rows: int = DRIVER_ROWS,
 ) -> int:
     """Commit a change (the table's columns and `__count`), and the versions of the tables it came from.
 
     The change may come in pieces, Arrow tables or Spark DataFrames, which are netted; where one
     of them is a DataFrame the work stays on Spark.
     `count_column` holds numbers that must not fall below zero. `keep_change` leaves the change beside the commit, for
-    whoever reads this table's changes.
+    whoever reads this table's changes. Of files that are written again the driver holds no more than `driver_rows` rows
+    at a time.
     """
     now = table.log.snapshot()
     if now.vectors or now.partition_columns:
@@ -65,7 +69,7 @@ def merge_change(
     change = net_here(pa.concat_tables(parts)) if parts else schema.empty_table()
     if not change.num_rows:
         return table.log.commit(consumed=consumed, note=note)
-    return _merge_here(table, change, consumed, note, count_column, keep_change)
+    return _merge_here(table, change, consumed, note, count_column, keep_change, driver_rows)
 
 
 def _merge_here(
@@ -75,6 +79,7 @@ def _merge_here(
     note: Mapping[str, Any],
     count_column: str | None,
     keep_change: bool,
+    driver_rows: int,
 ) -> int:
     log, now = table.log, table.log.snapshot()
     columns = list(now.columns)
@@ -86,32 +91,36 @@ def _merge_here(
         if below.num_rows:
             raise _negative(table, below.slice(0, 1).to_pylist()[0], count_column)
     going = rows.filter(pa.array(counts < 0))
-    need = _Need(going, (-counts[counts < 0]).tolist())
+    sought = Sought(going, (-counts[counts < 0]).tolist())
     adds: list[NewFile] = []
     removes: list[str] = []
-    kept: list[pa.Table] = []
-    if need:
-        mask = files_with_keys(now, {c: going[c] for i, c in enumerate(columns) if i not in need.inexact})
-        for path in (f.path for f in now.files(mask)):
-            left = _without(pq.read_table(table.root / path, columns=columns), need)
-            if left is not None:
-                removes.append(path)
-                kept.append(left)
-            if not need:
-                break
-    if need:
-        row = show_row(dict(zip(columns, need.example(), strict=True)))
-        raise ExecutionError(
-            f"{table.name}: a row to take away is not there: {row}",
-            "a change was lost or came twice; run advisor verify",
-        )
-    small = _small_files(table, set(removes)) if coming.num_rows else []
-    kept += [pq.read_table(table.root / path, columns=columns) for path in small]
-    removes += small
-    try:
-        whole = pa.concat_tables([*(part.cast(rows.schema) for part in kept), coming])
+    together: list[pa.Table] = []
+
+    def write(part: pa.Table) -> None:
+        """Write a part of a large file by itself, so that rows that lie together stay so; small parts go together."""
+        if part.num_rows > SMALL_FILE_ROWS:
+            adds.extend(write_rows(part, table.root))
+            return
+        together.append(part.cast(rows.schema))
+        if sum(each.num_rows for each in together) > driver_rows:
+            flush()
+
+    def flush() -> None:
+        whole = pa.concat_tables(together)
+        together.clear()
         if whole.num_rows:
-            adds += write_rows(whole, table.root)
+            adds.extend(write_rows(whole, table.root))
+
+    try:
+        for source in _found(table, sought, columns, driver_rows):
+            removes.append(source.path)
+            for part in source.left():
+                write(part)
+        for path in _small_files(table, set(removes)) if coming.num_rows else ():
+            removes.append(path)
+            write(pq.read_table(table.root / path, columns=columns))
+        together.append(coming)
+        flush()
         if keep_change:
             note = {**note, "change_files": write_change_file(change.select([*columns, COUNT]), table.root)}
         return log.commit(adds, removes, consumed=consumed, note=note)
@@ -120,6 +129,30 @@ def _merge_here(
             if new.path not in log.snapshot().active:
                 (table.root / new.path).unlink(missing_ok=True)
         raise
+
+
+def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: int) -> list[_Source]:
+    """The files that hold the rows which are sought: rows that are equal first, then rows that are close."""
+    if not sought:
+        return []
+    now, rows = table.log.snapshot(), sought.rows
+    mask = files_with_keys(now, {c: rows[c] for i, c in enumerate(columns) if i not in sought.inexact})
+    sources = [_Source(table.root, file.path, columns, driver_rows) for file in now.files(mask)]
+    room = driver_rows
+    for source in sources:
+        source.kept = source.num_rows <= room
+        room -= source.num_rows if source.kept else 0
+    for close in (False, True):
+        for source in sources:
+            if sought:
+                source.search(sought, close=close)
+    if sought:
+        row = show_row(dict(zip(columns, sought.example(), strict=True)))
+        raise ExecutionError(
+            f"{table.name}: a row to take away is not there: {row}",
+            "a change was lost or came twice; run advisor verify",
+        )
+    return [source for source in sources if source.stays is not None]
 
 
 def _merge_on_spark(
@@ -177,68 +210,61 @@ def _repeated(counts: np.ndarray[Any, Any]) -> pa.Array:
     return pa.array(np.repeat(np.arange(len(counts)), np.maximum(counts, 0)), pa.int64())
 
 
-class _Need:
-    """Rows that are to go, and how often each.
+@dataclass
+class _Source:
+    """A file that may hold rows which are to go, and which of its rows stay, part by part."""
 
-    Two rows are the same when their exact columns are equal and their floating-point columns are close: a sum of
-    doubles that is computed again may differ in its last digits, because the engine does not fix the order.
-    """
+    root: Path
+    path: str
+    columns: Sequence[str]
+    most_rows: int
+    kept: bool = False
+    """Whether its rows are held from the first time they are read."""
+    stays: list[np.ndarray[Any, Any]] | None = None
+    """None while all of them do."""
 
-    def __init__(self, rows: pa.Table, counts: list[int]) -> None:
-        self.schema = rows.schema
-        self.inexact = [i for i, f in enumerate(rows.schema) if pa.types.is_floating(f.type)]
-        self.waiting: dict[Row, list[tuple[Row, int]]] = {}
-        self.rows = rows
-        for row, count in zip(tuples(rows), counts, strict=True):
-            self.waiting.setdefault(self._exact(row), []).append((row, count))
+    @cached_property
+    def num_rows(self) -> int:
+        return int(pq.read_metadata(self.root / self.path).num_rows)
 
-    def __bool__(self) -> bool:
-        return bool(self.waiting)
+    @cached_property
+    def whole(self) -> pa.Table:
+        return pq.ParquetFile(self.root / self.path).read(columns=self.columns)
 
-    def example(self) -> Row:
-        return next(iter(self.waiting.values()))[0][0]
+    def parts(self) -> Iterator[pa.Table]:
+        """The rows of the file, no more than allowed at a time."""
+        if self.kept:
+            yield self.whole
+            return
+        for batch in pq.ParquetFile(self.root / self.path).iter_batches(self.most_rows, columns=self.columns):
+            yield pa.Table.from_batches([batch]).select(self.columns)
 
-    def _exact(self, row: Row) -> Row:
-        return tuple(value for i, value in enumerate(row) if i not in self.inexact)
+    def search(self, sought: Sought, *, close: bool) -> None:
+        """Take the rows that are sought off, where they are here and stay so far."""
+        stays = self.stays or []
+        for number, part in enumerate(self.parts()):
+            if number == len(stays):
+                stays.append(np.ones(part.num_rows, dtype=bool))
+            _search(part, stays[number], sought, close=close)
+        if not all(each.all() for each in stays):
+            self.stays = stays
 
-    def take(self, row: Row) -> bool:
-        """Whether a stored row is one of those that are to go; it is then taken off."""
-        key = self._exact(row)
-        for i, (wanted, count) in enumerate(self.waiting.get(key, ())):
-            if all(_close(row[j], wanted[j]) for j in self.inexact):
-                if count > 1:
-                    self.waiting[key][i] = (wanted, count - 1)
-                else:
-                    del self.waiting[key][i]
-                    if not self.waiting[key]:
-                        del self.waiting[key]
-                return True
-        return False
-
-
-def _close(left: Any, right: Any) -> bool:
-    if left == right:
-        return True
-    return (
-        isinstance(left, float) and isinstance(right, float) and math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-9)
-    )
+    def left(self) -> Iterator[pa.Table]:
+        for part, stays in zip(self.parts(), self.stays or (), strict=True):
+            yield part.filter(pa.array(stays))
 
 
-def _without(stored: pa.Table, need: _Need) -> pa.Table | None:
-    """A file's rows without those that are to go, which are taken off the need; None if it has none."""
-    likely = np.ones(stored.num_rows, dtype=bool)
-    for i, wanted in enumerate(need.schema):
-        if not pa.types.is_nested(wanted.type) and i not in need.inexact:
-            values = need.rows[wanted.name].cast(stored.schema.field(wanted.name).type).combine_chunks()
-            likely &= pc.is_in(stored[wanted.name], value_set=values).to_numpy()
+def _search(rows: pa.Table, stays: np.ndarray[Any, Any], sought: Sought, *, close: bool) -> None:
+    likely, schema = stays.copy(), sought.rows.schema
+    for i, wanted in enumerate(schema):
+        if not pa.types.is_nested(wanted.type) and i not in sought.inexact:
+            values = sought.rows[wanted.name].cast(rows.schema.field(wanted.name).type).combine_chunks()
+            likely &= pc.is_in(rows[wanted.name], value_set=values).to_numpy()
     positions = np.flatnonzero(likely)
-    candidates = tuples(stored.take(pa.array(positions, pa.int64())).cast(need.schema))
-    gone = [position for position, row in zip(positions, candidates, strict=True) if need.take(row)]
-    if not gone:
-        return None
-    stays = np.ones(stored.num_rows, dtype=bool)
-    stays[gone] = False
-    return stored.filter(pa.array(stays))
+    candidates = tuples(rows.take(pa.array(positions, pa.int64())).cast(schema))
+    for position, row in zip(positions, candidates, strict=True):
+        if sought.take(row, close=close):
+            stays[position] = False
 
 
 def _small_files(table: Table, taken: set[str]) -> list[str]:

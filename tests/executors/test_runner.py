@@ -170,14 +170,14 @@ def test_a_build_that_is_killed_leaves_the_old_rows_readable(
 
 def test_a_build_that_is_killed_after_its_commit_is_not_done_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = shop.runner({"v": TOTALS})
-    original: Callable[[Runner, Any], None] = Runner.maintain
+    original: Callable[[Runner, str], None] = Runner.build
 
-    def killed(self: Runner, step: Any) -> None:
-        original(self, step)
+    def killed(self: Runner, view: str) -> None:
+        original(self, view)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Runner, "maintain", killed)
+        patch.setattr(Runner, "build", killed)
         with pytest.raises(Killed):
             runner.refresh("v")
     assert shop.runner({"v": TOTALS}).refresh("v").ran is None
@@ -406,11 +406,11 @@ def test_compare_finds_rows_that_are_too_many_and_rows_that_are_missing(shop: Sh
     write_deltalake(path, rows(k=[2], v=[20]), mode="append")
     found = runner.compare("copy")
     assert (found.equal, found.missing, found.unexpected) == (False, 0, 1)
-    assert found.example == "unexpected: {'k': 2, 'v': 20}"
+    assert found.example == "unexpected: k = 2, v = 20"
     DeltaTable(path).delete("k = 2")
     found = runner.compare("copy")
     assert (found.equal, found.missing, found.unexpected) == (False, 2, 0)
-    assert found.example == "missing: {'k': 2, 'v': 20}"
+    assert found.example == "missing: k = 2, v = 20"
 
 
 def test_compare_looks_at_the_base_tables_through_stored_views(shop: Shop) -> None:

@@ -86,13 +86,25 @@ class Base:
         return rewritten(node.this, value)
 
     def null_like(self, body: Body, value: Expr) -> Expr:
-        """NULL of the type of a value where that is known: the first rule of a predicate decides its columns' types."""
-        if isinstance(value, exp.Column):
-            relation = next((s.relation for s in body.subgoals if s.alias == value.table), "")
+        """NULL of the type of a value where that is known: it may be all that is left to tell the type of a column."""
+        return self._null_like(body.subgoals, value) or exp.null()
+
+    def _null_like(self, subgoals: Iterable[Subgoal], value: Expr) -> Expr | None:
+        if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
+            return value.copy()
+        if not isinstance(value, exp.Column):
+            return None
+        relation = next((s.relation for s in subgoals if s.alias == value.table), "")
+        predicate = self.predicates.get(relation)
+        if predicate is None:
             known = self.catalog.relations.get(relation)
-            if known is not None and known.columns.get(value.name):
-                return exp.cast(exp.null(), known.columns[value.name], dialect="spark")
-        return exp.null()
+            kind = known.columns.get(value.name) if known is not None else None
+            return exp.cast(exp.null(), kind, dialect="spark") if kind else None
+        if value.name not in predicate.body:
+            return None
+        place = predicate.body.index(value.name)
+        types = (self._null_like(rule.subgoals, rule.head[place]) for rule in predicate.rules)
+        return next((found for found in types if found is not None), None)
 
     def clock(self, body: Body, name: str) -> Expr:
         """The moment of the statement, from the base table of one row."""

@@ -259,7 +259,7 @@ class Translator(Windows):
         for keep, drop, sides in ((left, right, ("LEFT", "FULL")), (right, left, ("RIGHT", "FULL"))):
             if side in sides:
                 padded = Body(keep.subgoals, [self.unmatched(keep, drop, on)])
-                nothing = {a: dict.fromkeys(cs, exp.null()) for a, cs in drop.sources.items()}
+                nothing = {a: {c: self.null_like(drop, v) for c, v in cs.items()} for a, cs in drop.sources.items()}
                 rules.append(padded.rule(names.head({**keep.sources, **nothing})))
         joined = self.define("joined", names.columns, rules, Bag())
         self.become(body, joined, names)

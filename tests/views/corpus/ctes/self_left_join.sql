@@ -6,4 +6,4 @@ WITH q AS (SELECT b, MAX(d) AS most FROM s GROUP BY b) SELECT x.b, x.most, y.b A
 --   exists(outer_1 = groups.b) :- groups, NOT groups.b IS NULL.
 -- the_view: bag
 --   the_view(groups.b, most = groups.max_1, other = groups_2.b) :- groups, groups groups_2, groups.max_1 = groups_2.b.
---   the_view(groups.b, most = groups.max_1, other = NULL) :- groups, ¬exists(groups.max_1).
+--   the_view(groups.b, most = groups.max_1, other = CAST(NULL AS INT)) :- groups, ¬exists(groups.max_1).

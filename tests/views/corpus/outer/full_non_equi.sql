@@ -10,5 +10,5 @@ SELECT r.a, s.b FROM r FULL JOIN s ON r.a > s.b AND r.c = s.e;
 --   exists_2(around_2.outer_1, around_2.outer_2) :- domain_2 around_2, r, r.a > around_2.outer_2, r.c = around_2.outer_1.
 -- the_view: bag
 --   the_view(r.a, s.b) :- r, s, r.a > s.b, r.c = s.e.
---   the_view(r.a, b = NULL) :- r, ¬exists(r.c, r.a).
---   the_view(a = NULL, s.b) :- s, ¬exists_2(s.e, s.b).
+--   the_view(r.a, b = CAST(NULL AS INT)) :- r, ¬exists(r.c, r.a).
+--   the_view(a = CAST(NULL AS INT), s.b) :- s, ¬exists_2(s.e, s.b).

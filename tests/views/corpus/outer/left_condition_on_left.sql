@@ -4,4 +4,4 @@ SELECT r.a, r.b, s.d FROM r LEFT JOIN s ON r.b = s.b AND r.a > 1;
 --   exists(outer_1 = s.b, outer_2 = TRUE) :- s, NOT s.b IS NULL.
 -- the_view: bag
 --   the_view(r.a, r.b, s.d) :- r, s, r.b = s.b, r.a > 1.
---   the_view(r.a, r.b, d = NULL) :- r, ¬exists(r.b, r.a > 1).
+--   the_view(r.a, r.b, d = CAST(NULL AS INT)) :- r, ¬exists(r.b, r.a > 1).

@@ -4,7 +4,7 @@ SELECT r.a, s.d FROM r LEFT JOIN s ON r.b = s.b WHERE EXISTS (SELECT 1 FROM t WH
 --   exists(outer_1 = s.b) :- s, NOT s.b IS NULL.
 -- joined: bag
 --   joined(r.a, s.d) :- r, s, r.b = s.b.
---   joined(r.a, d = NULL) :- r, ¬exists(r.b).
+--   joined(r.a, d = CAST(NULL AS INT)) :- r, ¬exists(r.b).
 -- exists_2: set
 --   exists_2(outer_1 = t.a) :- t, NOT t.a IS NULL.
 -- the_view: bag

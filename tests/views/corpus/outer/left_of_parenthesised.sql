@@ -6,4 +6,4 @@ SELECT r.a, s.d, t.f FROM r LEFT JOIN (s JOIN t ON s.d = t.d) ON r.b = s.b;
 --   exists(outer_1 = joined.b) :- joined, NOT joined.b IS NULL.
 -- the_view: bag
 --   the_view(r.a, joined.d, joined.f) :- r, joined, r.b = joined.b.
---   the_view(r.a, d = NULL, f = NULL) :- r, ¬exists(r.b).
+--   the_view(r.a, d = CAST(NULL AS INT), f = CAST(NULL AS DECIMAL(10, 2))) :- r, ¬exists(r.b).

@@ -4,6 +4,6 @@ SELECT r.a, s.d, t.f FROM r LEFT JOIN s ON r.b = s.b JOIN t ON s.d = t.d;
 --   exists(outer_1 = s.b) :- s, NOT s.b IS NULL.
 -- joined: bag
 --   joined(r.a, s.d) :- r, s, r.b = s.b.
---   joined(r.a, d = NULL) :- r, ¬exists(r.b).
+--   joined(r.a, d = CAST(NULL AS INT)) :- r, ¬exists(r.b).
 -- the_view: bag
 --   the_view(joined.a, joined.d, t.f) :- joined, t, joined.d = t.d.

@@ -4,7 +4,7 @@ SELECT r.a, s.d, (SELECT COUNT(*) FROM t WHERE t.d = s.d) AS n FROM r LEFT JOIN 
 --   exists(outer_1 = s.b) :- s, NOT s.b IS NULL.
 -- joined: bag
 --   joined(r.a, s.d) :- r, s, r.b = s.b.
---   joined(r.a, d = NULL) :- r, ¬exists(r.b).
+--   joined(r.a, d = CAST(NULL AS INT)) :- r, ¬exists(r.b).
 -- groups: group by outer_1; count_1 = COUNT(*)
 --   groups(outer_1 = t.d) :- t, NOT t.d IS NULL.
 -- exists_2: set
