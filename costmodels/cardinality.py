@@ -1,0 +1,245 @@
+"""How many rows the predicates of a program have: System R's arithmetic (Selinger et al. 1979) over rules.
+
+Every number is a vector (`costmodels.axis`).
+
+    rule         the product of its subgoals' rows, times the part that passes each condition; columns made equal share
+                 their values, so each class divides by all but its smallest number of distinct values
+    set, groups  as many as there are distinct keys among the rows of the body (Cardenas)
+    partitions   the rows of the body, or the first few of each partition
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sqlglot import exp
+
+from costmodels.axis import Vector, constant
+from views.equalities import classes
+from views.rules import Aggregate, Bag, Expr, Negation, Partitioned, Predicate, Program, Rule, Set
+from views.states import ROWS, SIDE, STALE
+
+_COMPARED = 1 / 3
+"""The part of the pairs that passes an inequality between two relations, as System R has it."""
+
+
+def distinct_among(distinct: Vector, rows: Vector) -> Vector:
+    """How many of some distinct values turn up in some rows: Cardenas' function, as for pages."""
+    most = np.maximum(distinct, 1e-9)
+    return np.minimum(np.minimum(-most * np.expm1(-rows / most), rows), distinct)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What is known of a relation in one state."""
+
+    rows: Vector
+    distinct: Mapping[str, Vector] = field(default_factory=dict)
+    """By column; one that is missing is taken for a tenth of the rows."""
+    selected: Callable[[Expr], Vector | None] = lambda _: None
+    """The part of its rows for which a condition over its own columns holds, where that is known."""
+    joins: Mapping[tuple[str, str, str], Vector] = field(default_factory=dict)
+    """Column, other relation and its column: the part of all pairs of rows in which they are equal, where sampled."""
+
+    def part(self, share: Vector) -> Relation:
+        """So large a part of it, taken at random."""
+        return replace(self, rows=self.rows * share)
+
+    def values(self, column: str) -> Vector:
+        known = self.distinct.get(column)
+        return distinct_among(self.rows / 10 if known is None else known, self.rows)
+
+
+NOTHING = Relation(constant(0.0))
+
+
+@dataclass
+class Cardinality:
+    """The predicates of a program over relations that are known."""
+
+    program: Program
+    relations: Mapping[str, Relation]
+    stale: Mapping[str, Vector] = field(default_factory=dict)
+    """Per predicate whose state is kept, the part of the touched groups that is evaluated again."""
+    _found: dict[str, Relation] = field(default_factory=dict)
+    _rules: dict[int, Vector] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._known = {predicate.name: predicate for predicate in self.program.predicates}
+
+    def __getitem__(self, name: str) -> Relation:
+        if name not in self._found:
+            if name in self._known:
+                self._found[name] = self._predicate(self._known[name])
+            else:
+                self._found[name] = self.relations.get(name, NOTHING)
+        return self._found[name]
+
+    def let(self, name: str, relation: Relation) -> None:
+        """Let a predicate have these rows, whatever its rules say."""
+        self._found[name] = relation
+
+    def _predicate(self, predicate: Predicate) -> Relation:
+        parts = [(rule, self.rule_rows(rule)) for rule in predicate.rules]
+        body = sum((rows for _, rows in parts), constant(0.0))
+        distinct = {
+            name: np.minimum(sum((self._values(rule, rule.head[i], rows) for rule, rows in parts), constant(0.0)), body)
+            for i, name in enumerate(predicate.body)
+        }
+        match predicate.form:
+            case Bag():
+                return Relation(body, distinct)
+            case Set():
+                return Relation(_combinations([distinct[c] for c in predicate.body], body), distinct)
+            case Aggregate(groups=groups):
+                rows = _combinations([distinct[c] for c in groups], body) if groups else constant(1.0)
+                return Relation(rows, {c: np.minimum(distinct[c], rows) for c in groups})
+            case Partitioned(keys=keys, limit=limit):
+                if limit is None:
+                    return Relation(body, distinct)
+                partitions = _combinations([distinct[c] for c in keys], body) if keys else constant(1.0)
+                rows = np.minimum(partitions * limit, body)
+                return Relation(rows, {c: np.minimum(d, rows) for c, d in distinct.items()})
+
+    def rule_rows(self, rule: Rule) -> Vector:
+        """How many rows a rule derives."""
+        if id(rule) not in self._rules:
+            self._rules[id(rule)] = self._rule_rows(rule)
+        return self._rules[id(rule)]
+
+    def _rule_rows(self, rule: Rule) -> Vector:
+        relations = {s.alias: s.relation for s in rule.subgoals}
+        rows = constant(1.0)
+        for relation in relations.values():
+            rows = rows * self[relation].rows
+        joining = []
+        for condition in rule.conditions:
+            tables = {c.table for c in condition.find_all(exp.Column)}
+            if not tables <= set(relations):
+                continue
+            if len(tables) > 1 and isinstance(condition, exp.EQ | exp.NullSafeEQ):
+                joining.append(condition)
+            else:
+                rows = rows * self._passing(condition, tables, relations)
+        for group in _groups(joining, self.program.transitive):
+            rows = rows * self._joined(group, relations)
+        for negation in rule.negations:
+            rows = rows * self._unmatched(rule, negation)
+        return rows
+
+    def _joined(self, group: list[Expr], relations: Mapping[str, str]) -> Vector:
+        """The part of all combinations in which the values of one class are equal."""
+        known: dict[str, tuple[Vector, str]] = {}
+        for each in group:
+            for alias in {c.table for c in each.find_all(exp.Column)}:
+                relation = self[relations[alias]]
+                plain = isinstance(each, exp.Column)
+                values = relation.values(each.name) if plain else relation.rows / 10
+                if alias not in known or float(values[0]) > float(known[alias][0][0]):
+                    known[alias] = np.maximum(values, 1.0), each.name if plain else ""
+        part = constant(1.0)
+        ordered = sorted(known.items(), key=lambda item: float(item[1][0][0]))
+        for i, (alias, (values, column)) in enumerate(ordered[1:], 1):
+            sampled = [self._sampled(relations[alias], column, relations[a], c) for a, (_, c) in ordered[:i]]
+            part = part * next((each for each in sampled if each is not None), 1 / values)
+        return part
+
+    def _sampled(self, relation: str, column: str, other: str, its_column: str) -> Vector | None:
+        name, of = (each.partition("@")[0] for each in (relation, other))
+        return self[relation].joins.get((column, of, its_column), self[other].joins.get((its_column, name, column)))
+
+    def _passing(self, condition: Expr, tables: set[str], relations: Mapping[str, str]) -> Vector:
+        names = {c.name for c in condition.find_all(exp.Column)}
+        if STALE in names:
+            (alias,) = tables
+            part = self.stale.get(relations[alias].partition("@")[0], constant(0.0))
+            return 1 - part if isinstance(condition, exp.Not) else part
+        if SIDE in names or any(name.startswith(ROWS) for name in names):
+            return constant(1.0)
+        if len(tables) != 1:
+            return constant(_COMPARED if tables else 1.0)
+        (alias,) = tables
+        relation = self[relations[alias]]
+        found = relation.selected(condition)
+        if found is not None:
+            return found
+        column = _equal_to_constant(condition)
+        if column is not None and column in relation.distinct:
+            return 1 / np.maximum(relation.distinct[column], 1.0)
+        return constant(_default(condition))
+
+    def _unmatched(self, rule: Rule, negation: Negation) -> Vector:
+        """The part of the rows for which nothing matches: those whose values are not among the relation's."""
+        relations = {s.alias: s.relation for s in rule.subgoals}
+        for _, value in negation.arguments:
+            if isinstance(value, exp.Column) and value.table in relations:
+                mine = np.maximum(self[relations[value.table]].values(value.name), 1.0)
+                return np.clip(1 - self[negation.relation].rows / mine, 0.05, 1.0)
+        return constant(0.5)
+
+    def _values(self, rule: Rule, value: Expr, rows: Vector) -> Vector:
+        """How many distinct values an expression of a rule's head takes."""
+        value = value.unnest()
+        relations = {s.alias: s.relation for s in rule.subgoals}
+        columns = list(value.find_all(exp.Column))
+        if not columns:
+            return np.minimum(constant(1.0), rows)
+        found = constant(1.0)
+        for name in dict.fromkeys((c.table, c.name) for c in columns):
+            if name[0] in relations:
+                found = found * np.maximum(self[relations[name[0]]].values(name[1]), 1.0)
+        return distinct_among(found, rows)
+
+
+def _groups(equalities: Iterable[Expr], transitive: bool) -> list[list[Expr]]:
+    """The classes of equal expressions, each once."""
+    found: list[list[Expr]] = []
+    for group in classes(equalities, transitive).values():
+        if not any(group is each for each in found):
+            found.append(group)
+    return found
+
+
+def _equal_to_constant(condition: Expr) -> str | None:
+    """The column that a condition compares with a constant, if it says no more than that."""
+    if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
+        return None
+    sides = [condition.this.unnest(), condition.expression.unnest()]
+    columns = [side for side in sides if isinstance(side, exp.Column)]
+    return columns[0].name if len(columns) == 1 and len(list(condition.find_all(exp.Column))) == 1 else None
+
+
+def _combinations(distinct: list[Vector], rows: Vector) -> Vector:
+    """Distinct combinations of some columns among some rows."""
+    whole = constant(1.0)
+    for each in distinct:
+        whole = np.minimum(whole * np.maximum(each, 1.0), 1e15)
+    return distinct_among(whole, rows)
+
+
+def _default(condition: Expr) -> float:
+    """System R's guesses: a tenth for an equality, a third for a range, a quarter for an interval."""
+    match condition.unnest():
+        case exp.Not(this=inner):
+            return 1 - _default(inner) if not isinstance(inner.unnest(), exp.Is) else 0.95
+        case exp.And() as both:
+            return math.prod(_default(each) for each in both.flatten())
+        case exp.Or() as either:
+            return 1 - math.prod(1 - _default(each) for each in either.flatten())
+        case exp.EQ() | exp.NullSafeEQ() | exp.Like() | exp.ILike():
+            return 0.1
+        case exp.Is():
+            return 0.05
+        case exp.NEQ():
+            return 0.9
+        case exp.In() as among:
+            return min(0.5, 0.1 * max(len(among.expressions), 1))
+        case exp.Between():
+            return 0.25
+        case exp.Boolean(this=value):
+            return 1.0 if value else 0.0
+        case _:
+            return _COMPARED

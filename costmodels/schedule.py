@@ -1,0 +1,72 @@
+"""How often a deferred view is refreshed in a day: only by reads that find something pending.
+
+Counted from observed times where there are some, from declared times of day, else as k·q/(k+q) for k updates and q
+reads in random order: every read is equally likely to follow an update or another read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from costmodels.axis import Vector, constant
+
+DAY_SECONDS = 86_400.0
+_DAY_MINUTES = 1440
+
+
+def in_random_order(updates: Vector, reads: Vector) -> Vector:
+    """Reads that come after an update rather than after another read.
+
+    >>> round(float(in_random_order(constant(96), constant(400))[0]))
+    77
+    """
+    return np.asarray(updates * reads / np.maximum(updates + reads, 1e-12))
+
+
+def after_batches(at: Sequence[int], reads: Vector, between: tuple[int, int] | None = None) -> Vector:
+    """Batches that come at some minutes of the day and are met by a read before the next one comes.
+
+    >>> round(float(after_batches([120], constant(400))[0]), 6)
+    1.0
+    """
+    times = sorted(set(at))
+    found = constant(0.0)
+    for i, start in enumerate(times):
+        end = times[i + 1] if i + 1 < len(times) else times[0] + _DAY_MINUTES
+        share = _share(start, end, between)
+        found = found - np.expm1(reads * np.log1p(-min(share, 1 - 1e-12)))
+    return found
+
+
+def by_the_clock(updates: Vector, period_seconds: float, at: Sequence[int] = ()) -> Vector:
+    """Refreshes by a clock that find something, when updates come at random or in batches."""
+    ticks = DAY_SECONDS / period_seconds
+    if at:
+        return constant(min(float(len(set(at))), ticks))
+    return np.asarray(-ticks * np.expm1(-updates / ticks))
+
+
+def observed(updates: Sequence[float], reads: Sequence[float]) -> int:
+    """How many of the reads, by their times, found an update that no read before them had met.
+
+    >>> observed([1.0, 2.0, 9.0], [3.0, 4.0, 10.0])
+    2
+    """
+    found, met = 0, -np.inf
+    for read in sorted(reads):
+        newest = max((u for u in updates if u <= read), default=-np.inf)
+        if newest > met:
+            found, met = found + 1, newest
+    return found
+
+
+def _share(start: int, end: int, between: tuple[int, int] | None) -> float:
+    """The part of a day's reads that falls between two minutes; the second may lie in the next day."""
+    if between is None:
+        return (end - start) / _DAY_MINUTES
+    first, last = between
+    last += _DAY_MINUTES if last <= first else 0
+    windows = [(first + day, last + day) for day in (-_DAY_MINUTES, 0, _DAY_MINUTES)]
+    return sum(max(0, min(end, b) - max(start, a)) for a, b in windows) / (last - first)

@@ -1,0 +1,488 @@
+"""What a maintenance plan costs on Spark: the quantities of each of its steps, times coefficients.
+
+The steps are those that the runner carries out (`views.steps`), taken apart the way it does: one statement per stage of
+a delta program, the change sets on the driver, files of the other relations left out where no key of the change can be
+in them, and the result merged into the files that hold it. A step's quantities follow from `costmodels.cardinality`;
+what one of each costs on a machine is a coefficient, measured there or shipped with the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlglot import exp
+
+from costmodels.axis import CENTRE, Vector, constant
+from costmodels.cardinality import Cardinality, Relation, distinct_among
+from profiles.coefficients import QUANTITIES
+from views.catalog import CLOCK
+from views.deltas import DELTA, NEW, OLD, STORED, outputs, split_relation
+from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, reachable
+from views.stages import key_origins, riders, stage_program, stages, used_columns
+from views.states import State
+from views.trees import conjuncts
+
+BROADCAST_BYTES = 10 * 2**20
+"""Spark's own default: a smaller side of a join is sent to every task instead of shuffling both."""
+FEW_ROWS = 10_000
+"""A relation with no more rows is read on the driver."""
+FILE_BYTES = 128 * 2**20
+"""How large Spark lets a file become before another one is begun."""
+_LOCAL_ROW_BYTES = 50.0
+"""Of a row that comes from the driver."""
+
+Prices = Mapping[str, Vector]
+"""Seconds that one of each quantity takes."""
+
+
+@dataclass
+class Work:
+    """Quantities by name; a quantity that is missing is none."""
+
+    quantities: dict[str, Vector] = field(default_factory=dict)
+
+    def add(self, **amounts: Vector | float) -> None:
+        for name, amount in amounts.items():
+            vector = amount if isinstance(amount, np.ndarray) else constant(amount)
+            known = self.quantities.get(name)
+            self.quantities[name] = vector if known is None else known + vector
+
+    def include(self, other: Work, times: Vector | float = 1.0) -> None:
+        self.add(**{name: amount * times for name, amount in other.quantities.items()})
+
+    def times(self, number: Vector | float) -> Work:
+        return Work({name: amount * number for name, amount in self.quantities.items()})
+
+    def seconds(self, prices: Prices) -> Vector:
+        return sum((q * prices[name] for name, q in self.quantities.items()), constant(0.0))
+
+    def parts(self, prices: Prices) -> dict[str, tuple[float, float, float]]:
+        """Per quantity: how much, what one costs, and the product."""
+        return {
+            name: (float(q[CENTRE]), float(prices[name][CENTRE]), float(q[CENTRE] * prices[name][CENTRE]))
+            for name in QUANTITIES
+            if (q := self.quantities.get(name)) is not None and q[CENTRE] > 0
+        }
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A relation as it lies in files."""
+
+    rows: Vector
+    files: Vector
+    column_bytes: Mapping[str, Vector] = field(default_factory=dict)
+    overlap: Mapping[str, Vector] = field(default_factory=dict)
+    """By column, the part of the files in which one value may lie; all of them where nothing is known."""
+    key: tuple[str, ...] = ()
+    foreign_keys: Mapping[str, str] = field(default_factory=dict)
+    """Column: the `table.column` it points to."""
+
+    @property
+    def bytes(self) -> Vector:
+        return self.rows * self.row_bytes(self.column_bytes)
+
+    def row_bytes(self, columns: Collection[str]) -> Vector:
+        return sum((self.column_bytes.get(c, constant(8.0)) for c in columns), constant(1.0))
+
+    def part_with(self, keys: Mapping[str, Vector]) -> Vector:
+        """The part of its files that can hold one of so many values of each column."""
+        part = constant(1.0)
+        for column, values in keys.items():
+            one = np.clip(self.overlap.get(column, constant(1.0)), 1e-9, 1.0)
+            part = np.minimum(part, -np.expm1(values * np.log1p(-np.minimum(one, 1 - 1e-12))))
+        return np.maximum(part, self._one_file) if keys else part
+
+    def part_where(self, condition: Expr | None, relation: Relation) -> Vector:
+        """The part of its files that can hold a row for which a condition holds."""
+        part = constant(1.0)
+        for each in conjuncts(condition) if condition is not None else ():
+            columns = list(each.find_all(exp.Column))
+            if len(columns) == 1 and columns[0] is each.this and columns[0].name in self.overlap:
+                one = self.overlap[columns[0].name]
+                if isinstance(each, exp.EQ):
+                    part = np.minimum(part, one)
+                elif isinstance(each, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.Between):
+                    found = relation.selected(each)
+                    part = part if found is None else np.minimum(part, found + one)
+        return np.clip(part, self._one_file, 1.0)
+
+    @property
+    def _one_file(self) -> Vector:
+        return 1 / np.maximum(self.files, 1.0)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The relations that plans read, as they are now: how many rows they have, and how these lie in files."""
+
+    relations: Mapping[str, Relation]
+    layouts: Mapping[str, Layout]
+    together: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of child and parent whose rows come and go in the same transactions."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What has changed in a relation since a view has seen it: tuples that came and tuples that went."""
+
+    rows: Vector
+    deleted: float = 0.5
+    """The part of these tuples that went."""
+
+
+Step = tuple[str, Work]
+"""What is done, in words, and its work."""
+
+
+# Steps of plans
+
+
+def evaluated(
+    program: Program, known: Known, needed: Mapping[str, Expr | None], share: Mapping[str, Vector] | None = None
+) -> Work:
+    """Evaluating a program on the relations as they are.
+
+    `needed` says per relation which rows can matter, which leaves out files; of some of them only a `share` of the
+    rows passes a filter that the query pushes down.
+    """
+    relations = {n: r.part(share[n]) if share and n in share else r for n, r in known.relations.items()}
+    read = {
+        name: known.layouts[name].part_where(condition, known.relations[name])
+        for name, condition in needed.items()
+        if condition is not None and name in known.layouts
+    }
+    pricing = _Pricing(Cardinality(program, relations), known, read)
+    return pricing.query(program)
+
+
+def followed(
+    delta: Program,
+    states: Sequence[State],
+    known: Known,
+    changes: Mapping[str, Change],
+    cards: Cardinality,
+) -> Iterator[Step]:
+    """Deriving the change of a view and applying it to what is stored; `cards` are those of `change_of`."""
+    reading = Work()
+    for name in changes:
+        reading.add(files_read=1, driver_rows=cards[name + DELTA].rows)
+    yield "read the change sets", reading
+    wanted = outputs(delta)
+    yield from _Pricing(cards, known).stages(wanted)
+    view = delta.view.removesuffix(DELTA)
+    deleted = max((change.deleted for change in changes.values()), default=0.0)
+    for state in states:
+        if state.table + DELTA in wanted:
+            rows = cards[state.table + DELTA].rows
+            yield f"merge into {state.table}", merged(known.layouts[state.table], rows, rows / 2, state.keys)
+    top = cards[delta.view].rows
+    layout = known.layouts[view]
+    goes = top * (0.5 if layout.key else deleted)
+    yield f"merge into {view}", merged(layout, top, goes, layout.key)
+
+
+def change_of(
+    delta: Program,
+    program: Program,
+    states: Sequence[State],
+    relations: Mapping[str, Relation],
+    changes: Mapping[str, Change],
+    inexact: Collection[tuple[str, str]] = (),
+) -> Cardinality:
+    """How many rows the predicates of a delta program have; `inexact` is that of `inexact_columns`."""
+    view = delta.view.removesuffix(DELTA)
+    now = Cardinality(program, relations)
+    found: dict[str, Relation] = {view + STORED: now[view]}
+    for name, relation in relations.items():
+        found |= {name + OLD: relation, name + NEW: relation}
+        if name in changes:
+            found[name + DELTA] = _changed(relation, changes[name].rows)
+    for state in states:
+        kept = now[state.predicate.name]
+        found[state.table + STORED] = Relation(kept.rows, {c: d for c, d in kept.distinct.items() if c in state.keys})
+    stale = {s.predicate.name: constant(0.0) for s in states}
+    cards = Cardinality(delta, found, stale)
+    deleted = max((change.deleted for change in changes.values()), default=0.0)
+    for state in states:
+        name = state.predicate.name
+        if name + "@body" not in {p.name for p in delta.predicates}:
+            continue
+        body = cards[name + "@body"]
+        keys = [body.values(key) for key in state.keys]
+        touched = _combinations_among(keys, body.rows) if keys else np.minimum(body.rows, 1.0)
+        gone = body.rows * deleted / np.maximum(touched, 1e-9)
+        size = sum((now.rule_rows(rule) for rule in state.predicate.rules), constant(0.0))
+        stale[name] = _stale(state, gone, size / np.maximum(now[name].rows, 1.0), inexact)
+        cards.let(name + "@merged", Relation(touched, {k: body.values(k) for k in state.keys}))
+    return cards
+
+
+def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -> Work:
+    """Applying so many changed rows to a stored table: the files that hold deleted ones are written again."""
+    part = layout.part_with({key: goes for key in keys})
+    goes = np.minimum(goes, layout.rows)
+    likely = np.minimum(goes, 1.0)
+    touched = likely * part * layout.rows
+    work = Work()
+    work.add(
+        files_read=likely * part * layout.files,
+        driver_rows=changed + touched,
+        rows_written=changed + touched,
+        files_written=1 + likely,
+        commits=1,
+    )
+    return work
+
+
+def replaced(layout: Layout) -> Work:
+    """Writing a stored table in full."""
+    work = Work()
+    work.add(
+        jobs=1,
+        shuffles=1 if layout.key else 0,
+        rows_written=layout.rows,
+        files_written=np.maximum(layout.files, 1.0),
+        commits=1,
+    )
+    return work
+
+
+def read(layout: Layout, relation: Relation, where: Expr | None, fraction: Vector) -> Work:
+    """Reading a part of a stored table."""
+    part = layout.part_where(where, relation)
+    rows = np.maximum(layout.rows * part, layout.rows * np.minimum(fraction, 1.0))
+    work = Work()
+    work.add(
+        statements=1,
+        reads=1,
+        jobs=1,
+        files_read=np.maximum(layout.files * part, 1.0),
+        rows_read=rows,
+        bytes_read=rows * layout.row_bytes(layout.column_bytes),
+    )
+    return work
+
+
+# Queries
+
+
+@dataclass(frozen=True)
+class _Pricing:
+    """One program whose relations are known by their numbers of rows and by how they lie in files."""
+
+    cards: Cardinality
+    known: Known
+    read_part: Mapping[str, Vector] = field(default_factory=dict)
+    """By relation, the part of its files that is read where no key narrows it further."""
+
+    def stages(self, wanted: Collection[str]) -> Iterator[Step]:
+        """The work of a delta program, stage by stage as the runner evaluates it."""
+        program, done, ridden = self.cards.program, set[str](), set[tuple[str, int]]()
+        known = {predicate.name: predicate for predicate in program.predicates}
+        gates = {p.name for p in program.predicates if len(p.rules) == 1} & {
+            p.given for p in program.predicates if p.given
+        }
+        for stage in stages(program, wanted):
+            predicate = known[stage]
+            along = riders(program, stage, {*wanted, *gates})
+            ridden |= {(rider.predicate, rider.number) for rider, _ in along}
+            work = self.query(stage_program(program, stage, along, True, done), done)
+            work.add(driver_rows=self.cards[stage].rows)
+            likely = np.minimum(self.cards[predicate.given].rows, 1.0) if predicate.given else constant(1.0)
+            yield f"evaluate {stage}", work.times(likely)
+            done |= {stage, *(rider.predicate for rider, _ in along if rider.predicate in gates)}
+        for name in wanted:
+            predicate = known[name]
+            left = tuple(rule for number, rule in enumerate(predicate.rules) if (name, number) not in ridden)
+            if left:
+                rest = Predicate(name, predicate.body, left, predicate.form, predicate.given)
+                kept = tuple(rest if p.name == name else p for p in program.predicates if p.name not in done)
+                whole = Program(name, predicate.columns, kept, program.transitive)
+                work = self.query(reachable(whole, [name]), done)
+                work.add(driver_rows=self.cards[name].rows)
+                likely = constant(1.0)
+                for gate in _gates(left, known):
+                    likely = np.minimum(likely, self.cards[gate].rows)
+                yield f"evaluate {name}", work.times(likely)
+
+    def query(self, program: Program, done: Collection[str] = ()) -> Work:
+        """The work of one query; what is done already lies on the driver."""
+        work = Work()
+        work.add(statements=1, jobs=1)
+        uses, columns = _uses(program), used_columns(program)
+        names = {each.name for each in program.predicates}
+        for predicate in program.predicates:
+            own = Work()
+            for rule in predicate.rules:
+                self._rule(program, predicate, rule, columns, names, done, own)
+            self._gathering(predicate, own)
+            work.include(own, uses[predicate.name])
+        return work
+
+    def _rule(
+        self,
+        program: Program,
+        predicate: Predicate,
+        rule: Rule,
+        columns: Mapping[str, set[str]],
+        names: Collection[str],
+        done: Collection[str],
+        work: Work,
+    ) -> None:
+        sides: list[tuple[Vector, Vector]] = []
+        for subgoal in rule.subgoals:
+            relation = self.cards[subgoal.relation]
+            if subgoal.relation in names:
+                sides.append((relation.rows, relation.rows * 8 * max(len(relation.distinct), 1)))
+            elif subgoal.relation in done or subgoal.relation.endswith(DELTA):
+                work.add(reads=1, driver_rows=relation.rows)
+                sides.append((relation.rows, relation.rows * _LOCAL_ROW_BYTES))
+            else:
+                keys = {
+                    column: sum((self.cards[name].values(of) for name, of in origins), constant(0.0))
+                    for column, origins in key_origins(program, predicate, rule, subgoal).items()
+                }
+                sides.append(self._scan(subgoal.relation, keys, columns, work))
+        for negation in rule.negations:
+            if negation.relation not in names and negation.relation not in done:
+                sides.append(self._scan(negation.relation, {}, columns, work))
+            else:
+                rows = self.cards[negation.relation].rows
+                sides.append((rows, rows * 16))
+        if len(sides) < 2:
+            return
+        largest = max(range(len(sides)), key=lambda i: float(sides[i][1][CENTRE]))
+        for i, (rows, size) in enumerate(sides):
+            if i != largest:
+                sent = size <= BROADCAST_BYTES
+                work.add(
+                    jobs=np.where(sent, 1.0, 0.0),
+                    shuffles=np.where(sent, 0.0, 2.0),
+                    rows_shuffled=np.where(sent, rows, rows + sides[largest][0]),
+                )
+        work.add(rows_joined=sides[largest][0] + self.cards.rule_rows(rule))
+
+    def _scan(
+        self, relation: str, keys: Mapping[str, Vector], columns: Mapping[str, set[str]], work: Work
+    ) -> tuple[Vector, Vector]:
+        """Read a relation from its files, those that can hold one of the keys; its rows and bytes."""
+        name, state = split_relation(relation) if "@" in relation else (relation, "")
+        if name == CLOCK:
+            work.add(reads=1)
+            return constant(1.0), constant(16.0)
+        layout = self.known.layouts[name]
+        if state in ("old", "new") and self._in_change(name, keys):
+            rows = self.cards[name + DELTA].rows
+            work.add(reads=1, driver_rows=rows)
+            return rows, rows * _LOCAL_ROW_BYTES
+        part = np.minimum(layout.part_with(keys), self.read_part.get(name, constant(1.0)))
+        # A query of the relations as they are finds their columns under their own names.
+        width = layout.row_bytes(columns.get(name) or columns.get(relation, ()))
+        rows = layout.rows * part
+        here = (rows <= FEW_ROWS) if state else np.zeros(1, dtype=bool)
+        work.add(
+            reads=1,
+            files_read=layout.files * part,
+            bytes_read=rows * width,
+            driver_rows=np.where(here, rows, 0.0),
+            rows_read=np.where(here, 0.0, rows),
+        )
+        passing = np.minimum(rows, self.cards[relation].rows)
+        return passing, passing * width
+
+    def _in_change(self, name: str, keys: Mapping[str, Vector]) -> bool:
+        """Whether declared keys say that the change itself holds the rows that are needed."""
+        layouts, together = self.known.layouts, self.known.together
+        foreign = layouts[name].foreign_keys
+        return any((name, foreign.get(column, "").rpartition(".")[0]) in together for column in keys) or any(
+            (child, name) in together and layouts[name].key == (column,) for column in keys for child in layouts
+        )
+
+    def _gathering(self, predicate: Predicate, work: Work) -> None:
+        """Sets, groups and partitions bring equal keys together."""
+        match predicate.form:
+            case Bag():
+                return
+            case Set() | Aggregate():
+                rows = sum((self.cards.rule_rows(rule) for rule in predicate.rules), constant(0.0))
+                groups = self.cards[predicate.name].rows
+                # each task first aggregates its own rows
+                work.add(shuffles=1, rows_joined=rows, rows_shuffled=np.minimum(rows, 4 * groups))
+            case Partitioned():
+                rows = sum((self.cards.rule_rows(rule) for rule in predicate.rules), constant(0.0))
+                work.add(shuffles=1, rows_joined=rows, rows_shuffled=rows)
+
+
+def _uses(program: Program) -> dict[str, float]:
+    """How often a query evaluates each predicate, when each is opened up wherever it is read."""
+    found = {predicate.name: 0.0 for predicate in program.predicates}
+    found[program.view] = 1.0
+    for predicate in reversed(program.predicates):
+        for rule in predicate.rules:
+            for relation in rule.relations:
+                if relation in found:
+                    found[relation] += found[predicate.name]
+    return found
+
+
+def _gates(rules: Sequence[Rule], known: Mapping[str, Predicate]) -> Iterator[str]:
+    """The relations without whose rows none of some rules derives anything."""
+    if len(rules) == 1:
+        for subgoal in rules[0].subgoals:
+            predicate = known.get(subgoal.relation)
+            if predicate is not None and predicate.given:
+                yield predicate.given
+
+
+def _changed(relation: Relation, rows: Vector) -> Relation:
+    """The change set of a relation: some of its rows."""
+    return Relation(rows, relation.distinct, relation.selected, relation.joins)
+
+
+def _combinations_among(keys: Sequence[Vector], rows: Vector) -> Vector:
+    whole = constant(1.0)
+    for each in keys:
+        whole = np.minimum(whole * np.maximum(each, 1.0), 1e15)
+    return distinct_among(whole, rows)
+
+
+def inexact_columns(program: Program, types: Mapping[str, Mapping[str, str]]) -> frozenset[tuple[str, str]]:
+    """Predicate and column of its body, where the values are floating-point numbers.
+
+    A sum of these is computed again when something was taken out of it.
+    """
+    found: set[tuple[str, str]] = set()
+    for predicate in program.predicates:
+        for rule in predicate.rules:
+            relations = {s.alias: s.relation for s in rule.subgoals}
+
+            def is_inexact(c: exp.Column, relations: Mapping[str, str] = relations) -> bool:
+                relation = relations.get(c.table, "")
+                kind = types.get(relation, {}).get(c.name, "").lower()
+                return kind in ("double", "float", "real") or (relation, c.name) in found
+
+            for name, value in zip(predicate.body, rule.head, strict=True):
+                if any(is_inexact(c) for c in value.find_all(exp.Column)):
+                    found.add((predicate.name, name))
+        if isinstance(predicate.form, Aggregate):
+            inside = {name for owner, name in found if owner == predicate.name}
+            for name, call in predicate.form.calls:
+                if any(c.name in inside for c in call.find_all(exp.Column)) and not isinstance(call, exp.Count):
+                    found.add((predicate.name, name))
+    return frozenset(found)
+
+
+def _stale(state: State, gone: Vector, group_rows: Vector, inexact: Collection[tuple[str, str]]) -> Vector:
+    """The part of the touched groups whose state cannot tell, when so many rows of each were deleted."""
+    stays = constant(1.0)
+    for part in state.parts:
+        if part.kind in ("min", "max"):
+            stays = stays * (1 - 1 / np.maximum(group_rows, 1.0001)) ** gone
+        elif part.kind in ("sum", "mean", "deviation"):
+            columns = {(state.predicate.name, c.name) for c in part.value.find_all(exp.Column)}
+            if columns & set(inexact) or part.kind != "sum":
+                stays = stays * np.exp(-gone)
+    return 1 - stays
