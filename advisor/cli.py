@@ -105,6 +105,30 @@ def recommend(
     line(console, f"proposal written to {os.path.relpath(path)}")
 
 
+@app.command()
+def init(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders with Delta or Parquet tables.")],
+    event_log: EventLog = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="The workload file to write.")
+    ] = "workload.yaml",
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Draft a workload file from existing tables and event logs; everything guessed in it is a comment."""
+    from advisor.drafting import draft, found_text, refuse_target, save_draft
+    from profiles.eventlogs import read_event_logs
+
+    refuse_target(output, force=force)
+    executions = None if event_log is None else read_event_logs(event_log)
+    drafted = draft(paths, executions, output, step=lambda line: None if as_json else print(line, flush=True))
+    save_draft(drafted.text, output, force=force)
+    if as_json:
+        _print_json({"file": output, **drafted.as_json()})
+    else:
+        print(found_text(drafted, output))
+
+
 def _recommend_from_logs(paths: list[str], event_log: str | None, as_json: bool) -> None:
     """The waste list of `recommend`."""
     from views.errors import WorkloadError
