@@ -346,6 +346,11 @@ def waste_text(found: WasteList) -> str:
         lines += ["", *(f"  {line}" for line in aligned(rows).splitlines())]
     if found.unknown:
         lines += ["", *found.unknown]
+    if found.wastes:
+        lines += [
+            "",
+            "next: advisor init drafts a workload from the same folders and logs; recommend then prices other ways",
+        ]
     return "\n".join(lines)
 
 

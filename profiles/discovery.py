@@ -36,7 +36,7 @@ _SCHEMAS = 100
 """Files of a folder whose columns are compared."""
 _BY_CHANCE = 100
 """Below this many rows a column is easily unique without being meant to."""
-_KEY_NAME = re.compile(r"(?:^|_)(?:id|no|nr|code|uuid|guid|sk|pk)$|key$|[a-z](?:Id|ID|Code|No)$", re.IGNORECASE)
+_KEY_NAME = re.compile(r"(?i:(?:^|_)(?:id|no|nr|code|uuid|guid|sk|pk)$|key$)|[a-z](?:Id|ID|Code|No)$")
 _ORDINAL_NAME = re.compile(r"number$|(?:^|_)(?:line|item|pos|position|seq|sequence|version|date|day)$", re.IGNORECASE)
 _ANY_KEY = ("", "id", "key", "no", "nr", "code", "uuid", "guid", "sk", "pk")
 """Names that say nothing about whose key a column is."""
@@ -160,6 +160,8 @@ def _look(path: Path, tables: list[FoundTable], texts: list[Path], left_out: lis
         left_out.append(f"{path} cannot be looked into: {error.strerror}.")
         return
     folders = [entry for entry in visible if entry.is_dir() and not entry.is_symlink()]
+    left_out += [f"{entry} is a link, which is not followed: name it itself." for entry in visible
+                 if entry.is_dir() and entry.is_symlink()]  # fmt: skip
     parquet = [entry for entry in visible if entry.suffix == ".parquet" and entry.is_file()]
     partitioned = any("=" in folder.name and next(_parquet_below(folder), None) for folder in folders)
     if partitioned:

@@ -235,6 +235,8 @@ def test_the_list_is_aligned_and_sums_up(monkeypatch: pytest.MonkeyPatch) -> Non
         "  x           unknown  unknown  rebuilt 4 times a day, never read",
         "",
         "One thing is unknown.",
+        "",
+        "next: advisor init drafts a workload from the same folders and logs; recommend then prices other ways",
     ]
 
 

@@ -143,10 +143,28 @@ def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         discover(["s3://bucket/data"])
 
 
-def test_a_link_that_leads_back_is_not_followed(tmp_path: Path) -> None:
-    parquet(tmp_path / "t" / "a.parquet")
-    (tmp_path / "again").symlink_to(tmp_path)
-    assert names(tmp_path) == {"t": "Parquet folder"}
+def test_a_link_is_not_followed_unless_it_is_named(tmp_path: Path) -> None:
+    parquet(tmp_path / "elsewhere" / "t" / "a.parquet")
+    (tmp_path / "data").mkdir()
+    link = tmp_path / "data" / "linked"
+    link.symlink_to(tmp_path / "elsewhere")
+    found = discover([tmp_path / "data"])
+    assert (found.tables, found.left_out) == ((), (f"{link} is a link, which is not followed: name it itself.",))
+    assert [table.path for table in discover([link]).tables] == [link / "t"]
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "order_id", "o_orderkey", "orderId", "store_no", "country_code", "skuCode"]
+)
+def test_a_name_that_says_key(name: str, tmp_path: Path) -> None:
+    parquet(tmp_path / "t" / "a.parquet", x=[1, 1], **{name: [1, 2]})
+    assert find_keys(one(tmp_path), {"x": "bigint", name: "bigint"}).key == (name,)
+
+
+@pytest.mark.parametrize("name", ["paid", "valid", "casino", "kidney", "amount"])
+def test_a_name_that_does_not(name: str, tmp_path: Path) -> None:
+    parquet(tmp_path / "t" / "a.parquet", x=[1, 1], **{name: [1, 2]})
+    assert find_keys(one(tmp_path), {"x": "bigint", name: "bigint"}).key == ()
 
 
 def test_a_view_that_the_advisor_stores_is_no_base_table(tmp_path: Path) -> None:
