@@ -265,7 +265,7 @@ def _heading(
 def _table_block(table: TableDraft, folder: Path) -> Iterator[str]:
     found, keys = table.found, table.keys
     size = many(round(table.statistics.rows.value), "row")
-    yield _noted(f"  {table.name}:", f"{found.kind}, {size}")
+    yield _noted(f"  {_scalar(table.name)}:", f"{found.kind}, {size}")
     yield f"    path: {_scalar(_relative(found.path, folder))}"
     if found.kind == "Parquet folder" and found.partitions:
         inner = ", ".join(f"{_scalar(c)}: {_scalar(kind)}" for c, kind in table.columns.items())
@@ -392,7 +392,7 @@ def _view_block(view: SeenView, measured: bool) -> Iterator[str]:
         done = f"rebuilt {number(view.times_per_day)} times a day, now stored in {view.stored}"
     else:
         done = f"asked {number(view.times_per_day)} times a day" if view.seconds_per_day else "created by a statement"
-    yield _noted(f"  {view.name}:", done)
+    yield _noted(f"  {_scalar(view.name)}:", done)
     lines = view.sql.split("\n")
     if all(line.isprintable() for line in lines):
         yield "    sql: |"

@@ -35,7 +35,7 @@ _TEXTS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _SCHEMAS = 100
 """Files of a folder whose columns are compared."""
 _BY_CHANCE = 100
-"""Below this many rows a column is easily unique without being meant to."""
+"""Below this many rows columns are easily unique without being meant to."""
 _KEY_NAME = re.compile(r"(?i:(?:^|_)(?:id|no|nr|code|uuid|guid|sk|pk)$|key$)|[a-z](?:Id|ID|Code|No)$")
 _ORDINAL_NAME = re.compile(r"number$|(?:^|_)(?:line|item|pos|position|seq|sequence|version|date|day)$", re.IGNORECASE)
 _ANY_KEY = ("", "id", "key", "no", "nr", "code", "uuid", "guid", "sk", "pk")
@@ -283,7 +283,7 @@ def find_keys(table: FoundTable, columns: Mapping[str, str], budget: int = ROW_B
     pairs.sort(key=lambda pair: not any(_ORDINAL_NAME.search(c) for c in pair))
     together = [pair for pair in pairs if _unique(first, pair) and _holds(table, pair, budget)]
     together = [pair for pair in together if not any((c,) in holding for c in pair)]
-    return Keys(count, whole, (*together, *holding), bool(together))
+    return Keys(count, whole, (*together, *holding), bool(together) and count >= _BY_CHANCE)
 
 
 def find_references(

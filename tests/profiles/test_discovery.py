@@ -244,12 +244,24 @@ def test_a_repeated_value_far_behind_is_seen(tmp_path: Path) -> None:
     assert keys(one(tmp_path)) == Keys(50_001, True)
 
 
+def pairs(folder: Path, orders: int) -> FoundTable:
+    """Orders of two lines each, with a product each."""
+    lines = range(2 * orders)
+    columns = {"order_id": [i // 2 for i in lines], "product_id": [i % 2 for i in lines],
+               "line_number": [i % 2 for i in lines]}  # fmt: skip
+    parquet(folder / "t" / "a.parquet", **columns)
+    return one(folder)
+
+
 def test_a_pair_is_a_key_with_the_number_within_it_first(tmp_path: Path) -> None:
-    columns = {"order_id": [1, 1, 2, 2], "product_id": [7, 8, 7, 8], "line_number": [1, 2, 1, 2], "s": list("abcd")}
-    parquet(tmp_path / "t" / "a.parquet", **columns)
-    found = keys(one(tmp_path))
+    found = keys(pairs(tmp_path, 50))
     assert found.key == ("order_id", "line_number")
     assert ("order_id", "product_id") in found.holding
+
+
+def test_a_pair_of_few_rows_is_perhaps_chance(tmp_path: Path) -> None:
+    found = keys(pairs(tmp_path, 49))
+    assert (found.holding[0], found.key) == (("order_id", "line_number"), ())
 
 
 def test_a_pair_of_columns_that_are_not_named_so_is_not_looked_for(tmp_path: Path) -> None:
@@ -259,7 +271,7 @@ def test_a_pair_of_columns_that_are_not_named_so_is_not_looked_for(tmp_path: Pat
 
 def test_what_parts_a_table_may_be_half_of_its_key(tmp_path: Path) -> None:
     for day in ("2026-01-01", "2026-01-02"):
-        parquet(tmp_path / "t" / f"day={day}" / "a.parquet", customer_id=[1, 2])
+        parquet(tmp_path / "t" / f"day={day}" / "a.parquet", customer_id=list(range(50)))
     assert keys(one(tmp_path)).key == ("customer_id", "day")
 
 
