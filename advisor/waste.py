@@ -23,7 +23,7 @@ from profiles.queries import Place, days_of, owner_of, query_history
 from profiles.sources import HISTORY_LIMIT
 from profiles.statistics import Estimate
 from profiles.units import SECONDS_A_DAY
-from storage.log import Commit, DeltaLog, is_delta, local_folder, open_log
+from storage.log import Commit, DeltaLog, local_folder, open_log
 from views.errors import TableError
 
 SMALL_CHANGE = 0.5
@@ -136,8 +136,8 @@ def _unknown(executions: Sequence[Execution] | None, tables: Sequence[DerivedTab
 
 def derived_tables(executions: Sequence[Execution], folders: Iterable[Path] = ()) -> tuple[DerivedTable, ...]:
     """The tables that executions derive from others, and those of the Delta tables that every commit replaces."""
-    seen = {Path(r.path) for e in executions for r in e.relations if r.path and r.path.startswith("/")}
-    deltas = sorted({*folders, *(folder for folder in seen if is_delta(folder))})
+    seen = {r.path for e in executions for r in e.relations if r.path and r.path.startswith("/")}
+    deltas = sorted({*folders, *(Path(path) for path in seen if os.path.isdir(os.path.join(path, "_delta_log")))})
     logs = {str(folder): log for folder in deltas if (log := _opened(folder)) is not None}
     places = _places(executions, logs)
     reads = query_history(executions, places)

@@ -110,6 +110,12 @@ def test_a_log_that_was_cleaned_before_the_first_rebuild_does_not_tell(tmp_path:
     assert (table.changed_fraction, table.uncounted) == (None, (str(source),))
 
 
+@pytest.mark.parametrize("path", ["/" + "x" * 5000, "/nul\0l", "/nowhere", "s3a://bucket/orders"])
+def test_a_source_that_is_not_on_this_machine_is_only_a_name(path: str) -> None:
+    (table,) = derived_tables([run(hour, [path], "/daily") for hour in (1, 2)])
+    assert (table.sources, table.uncounted) == ((path,), (path,))
+
+
 def test_one_rebuild_is_how_a_table_begins() -> None:
     found = find_waste([run(0, ["/raw"], "/daily")])
     assert (found.wastes, found.derived) == ((), 1)
