@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ class KeySample:
 
     def distinct(self) -> Estimate:
         """How many values there are among the rows that were read."""
-        return _total(np.ones(len(self.hashes)), self, 1.0)
+        return _total(np.ones(len(self.hashes)), replace(self, scale=1.0), self.counts[:, 0])
 
     def narrowed(self, kept: float) -> KeySample:
         """The same with a lower threshold."""
@@ -148,26 +148,31 @@ def matches(one: KeySample, two: KeySample, condition: int = 0, other_condition:
     one, two = one.narrowed(kept), two.narrowed(kept)
     _, here, there = np.intersect1d(one.hashes, two.hashes, assume_unique=True, return_indices=True)
     mine, theirs = one.counts[here, condition], two.counts[there, other_condition]
-    both = KeySample(one.hashes[here], one.counts[here], kept, one.certain[here])
+    both = KeySample(one.hashes[here], one.counts[here], kept, one.certain[here], one.scale * two.scale)
+    seen = np.minimum(mine if one.scale > 1 else np.inf, theirs if two.scale > 1 else np.inf)
     partners = theirs > 0
-    scale = one.scale * two.scale
     return Matches(
-        _total(mine * theirs, both, scale),
-        _total(mine * partners, both, one.scale),
-        _total(((mine > 0) & partners).astype(float), both, 1.0),
+        _total(mine * theirs, both, seen),
+        _total(mine * partners, replace(both, scale=one.scale), mine),
+        _total(((mine > 0) & partners).astype(float), replace(both, scale=1.0), seen),
     )
 
 
-def _total(amounts: Numbers, sample: KeySample, scale: float) -> Estimate:
-    """The sum over all values of what was found for the sampled ones, and two standard deviations around it."""
-    value = float(np.sum(amounts * sample.weights())) * scale
-    light = amounts[~sample.certain]
-    if sample.kept >= 1 and scale == 1:
+def _total(amounts: Numbers, sample: KeySample, seen: Numbers) -> Estimate:
+    """The sum over all values of what was found for the sampled ones, and two standard deviations around it.
+
+    Where the numbers come from a part of the rows, `seen` of each value, they are in doubt as well.
+    """
+    value = float(np.sum(amounts * sample.weights())) * sample.scale
+    if sample.complete:
         return Estimate(value, value, value, "measured")
-    variance = float(np.sum(light**2)) * (1 - sample.kept) / sample.kept**2 * scale**2
-    spread = 2 * math.sqrt(variance) + (2 * value / math.sqrt(max(len(amounts), 1)) if scale > 1 else 0.0)
+    light = amounts[~sample.certain]
+    variance = float(np.sum(light**2)) * (1 - sample.kept) / sample.kept**2 * sample.scale**2
+    if sample.scale > 1:
+        variance += float(np.sum((amounts * sample.weights()) ** 2 / np.maximum(seen, 1.0))) * sample.scale**2
+    spread = 2 * math.sqrt(variance)
     lower = max(min(float(np.sum(amounts)), value), value - spread)
     # nothing in n tries: fewer than three in n, 95 times in 100
-    unseen = 0.0 if np.any(light) else 3 / sample.kept * scale
+    unseen = 0.0 if np.any(amounts) else 3 / sample.kept * sample.scale
     value = max(value, unseen / 6)
     return Estimate(value, lower, value + spread + unseen, "sampled")

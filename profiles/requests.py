@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
+import sqlglot
 from sqlglot import exp
 
 from profiles.statistics import TableStatistics
@@ -139,6 +140,9 @@ def requests_of(
             found = base_filter(definitions, statistics, view, each)
             if found is not None:
                 wanted[found[0]].conditions.add(found[1])
+                condition = sqlglot.parse_one(found[1], dialect="spark")
+                if isinstance(condition, exp.EQ):
+                    wanted[found[0]].values |= {(text(c),) for c in condition.find_all(exp.Column)}
     return [
         Request(
             table=name,

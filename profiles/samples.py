@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -37,7 +37,7 @@ class Sampled:
     """Rows among which the conditions were counted."""
     conditions: Mapping[str, Estimate] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
-    """Conditions that the engine could not evaluate by themselves."""
+    """Conditions, and joins under such, that the engine could not evaluate by themselves."""
     distinct: Mapping[str, Estimate] = field(default_factory=dict)
     """By one expression or several, as `requests.value_text` spells them."""
     widths: Mapping[str, Estimate] = field(default_factory=dict)
@@ -110,9 +110,23 @@ def current(sampled: Sampled | None, request: Request, versions: Mapping[str, st
         and sampled.version == request.version
         and sampled.distinct.keys() >= {value_text(values) for values in request.values}
         and sampled.conditions.keys() | sampled.refused >= set(request.conditions)
-        and sampled.joins.keys() >= {join.key for join in request.joins}
+        and sampled.joins.keys() | sampled.refused >= {join.key for join in request.joins}
         and all(versions.get(other, version) == version for other, version in sampled.against.items())
     )
+
+
+def outdated(samples: Mapping[str, Sampled], requests: Sequence[Request]) -> list[Request]:
+    """The requests to sample again: of tables that are not current, and of all that are joined with them."""
+    versions = {request.table: request.version for request in requests}
+    again = {r.table for r in requests if not current(samples.get(r.table), r, versions)}
+    before: set[str] = set()
+    while again != before:
+        before = set(again)
+        for request in requests:
+            partners = {join.other for join in request.joins} & versions.keys()
+            if again & {request.table, *partners}:
+                again |= {request.table, *partners}
+    return [request for request in requests if request.table in again]
 
 
 def aged(sampled: Sampled, version: str, rows: Estimate) -> Sampled | None:

@@ -17,7 +17,8 @@ import random
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import sqlglot
+from sqlglot import exp
 
 from profiles.estimators import Draw, Hashes, KeySample, Matches, Numbers, jackknife, matches, part, threshold
 from profiles.requests import Join, Request, comparable, text, value_text
@@ -44,18 +47,23 @@ BUDGET_ROWS = 1_000_000
 """Rows of a table that are looked at; a table with no more is counted exactly."""
 SAMPLE_ROWS = 40_000
 """Rows of a table that come to the driver, as hashes."""
-KEYS = 20_000
+KEYS = 8_000
 """Values of a joined column that are followed to the other side."""
 WHOLE_COLUMNS = 20
 """A joined column is read whole up to so many times the budget; beyond it in the files that were drawn."""
-LEAST_FILES = 6
-GROUPS = 8
+LEAST_FILES = 4
+"""Fewer files would not tell how much files differ."""
+GROUPS = 4
 """Drawn files are read in so many groups, whose differences say how alike neighbours are."""
+AT_ONCE = 4
+"""Tables that are looked at side by side: while one is planned, another is read."""
 FREQUENT = 20
 """Rows of the sample that show a value to be frequent."""
 _MOST_FREQUENT = 200
 _SETTLED = 0.01
 """So few rows with a value of their own in the sample that it holds nearly all values."""
+_EVEN = 0.9
+"""A value lies in so large a part of the files: a few of them hold about the same values as all."""
 _FOOTERS = 8
 _NULL = threshold(0.0)
 """The hash of what has none."""
@@ -77,16 +85,20 @@ def sample(
     """Measure what is requested of each table."""
     from pyspark.errors import PySparkException
 
-    looks: dict[str, _Look] = {}
-    for request in requests:
+    def look(request: Request) -> _Look:
         try:
-            looks[request.table] = _look(_source(spark, request), request, budget_rows)
+            return _look(_source(spark, request), request, budget_rows)
         except PySparkException as error:
             raise _failed(request.table, error) from error
-        progress(looks[request.table].said)
+
+    looks: dict[str, _Look] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for found in pool.map(look, requests):
+            looks[found.request.table] = found
+            progress(found.said)
     plans = _plans(looks, budget_rows)
-    if any(plan.kept for plan in plans.values()):
-        progress(f"joins: {sum(plan.kept is not None for plan in plans.values())} columns")
+    if followed := sum(plan.kept is not None for plan in plans.values()):
+        progress(f"joins: {followed} columns")
     keys = _key_samples(spark, looks, plans)
     return {request.table: _assembled(request, looks, plans, keys) for request in requests}
 
@@ -95,15 +107,28 @@ def sample(
 class _Source:
     """A table's rows, by file where there are files to choose from."""
 
-    frame: Callable[[Files | None], DataFrame]
+    read: Callable[[Files | None], DataFrame]
     """Of the files of a mask, or of all."""
     file_rows: Numbers | None = None
     snapshot: Snapshot | None = None
     footers: Sequence[Path] = ()
 
+    frames: dict[bytes, DataFrame] = field(default_factory=dict)
+
+    def frame(self, files: Files | None) -> DataFrame:
+        """The rows of some files, or of all; the same ones are opened once."""
+        name = b"" if files is None else files.tobytes()
+        if name not in self.frames:
+            self.frames[name] = self.read(files)
+        return self.frames[name]
+
     @property
     def rows(self) -> float | None:
         return None if self.file_rows is None else float(self.file_rows.sum())
+
+    def rows_of(self, files: Files | None) -> float | None:
+        """The rows of some files, or of all; None where only the engine can tell."""
+        return self.rows if files is None or self.file_rows is None else float(self.file_rows[files].sum())
 
     def candidates(self, condition: str) -> Files:
         """The files that can hold a row for which the condition is true."""
@@ -191,6 +216,13 @@ class _Look:
     def key(self) -> frozenset[str]:
         return frozenset(text(body_column(c)) for c in self.request.key)
 
+    def even(self, values: Values) -> bool:
+        """Whether the files drawn hold about the values that all files hold."""
+        snapshot = self.source.snapshot
+        columns = [c for c in self.request.types if any(_quoted(c) in each for each in values)]
+        apart = [None if snapshot is None else overlap(snapshot, c) for c in columns]
+        return not self.groups or all(part is not None and part >= _EVEN for part in apart)
+
     def counted(self, values: Values) -> tuple[Hashes, Numbers]:
         """The distinct values of the sample and how often each occurs."""
         found, counts = np.unique(self.hashes[values], return_counts=True)
@@ -198,85 +230,22 @@ class _Look:
 
 
 def _look(source: _Source, request: Request, budget_rows: int) -> _Look:
-    from pyspark.sql import functions as F
-
-    values = _counted(request)
-    joined = _join_conditions(request)
-    if source.file_rows is not None and not source.rows:
-        nothing = np.empty(0, dtype=np.int64)
-        none = dict.fromkeys(request.conditions, ())
-        empty = {c: np.empty(0) for c in joined}
-        return _Look(request, source, 0.0, (), none, 0.0, dict.fromkeys(values, nothing), empty, 1.0)
-    groups = _draw(source.file_rows, budget_rows, f"{request.table} {request.version}")
-    parts: list[Files | None] = [*groups] or [None]
-    frames = [source.frame(mask).withColumn("__group", F.lit(n)) for n, mask in enumerate(parts)]
-    frame = reduce(lambda one, two: one.unionByName(two), frames)
-    looked = (
-        float(sum(source.file_rows[mask].sum() for mask in groups))
-        if groups and source.file_rows is not None
-        else source.rows or float(frame.count())
-    )
-    drawn = min(1.0, SAMPLE_ROWS / looked) if looked else 1.0
-    some = _some_rows(frame, request, drawn)
-    rows = some.select(
-        F.lit(-1).alias("__group"),
-        F.array(
-            *[_hash(each, request) for each in values],
-            *[_one(condition) for condition in joined],
-            F.lit(0).cast("bigint"),
-        ).alias("found"),
-    )
-    found, accepted = _count(frame, rows, list(request.conditions))
-    group = found["__group"].to_numpy()
-    matrix = _matrix(found["found"], np.flatnonzero(group < 0), len(values) + len(joined))
-    counted = _matrix(found["found"], np.flatnonzero(group >= 0), 1 + len(accepted))
-    totals = dict(zip(group[group >= 0].tolist(), counted, strict=True))
-    zeros = np.zeros(1 + len(accepted), dtype=np.int64)
-    counts = {}
-    for number, condition in enumerate(accepted):
-        draws = []
-        for n, mask in enumerate(parts):
-            able = looked
-            if mask is not None and source.file_rows is not None:
-                able = float(source.file_rows[mask & source.candidates(condition)].sum())
-            draws.append(Draw(float(totals.get(n, zeros)[1 + number]), able))
-        counts[condition] = tuple(draws)
-    seen = float(sum(row[0] for row in totals.values()))
-    whole = source.rows if groups and source.rows is not None else seen
-    return _Look(
-        request,
-        source,
-        whole,
-        tuple(groups),
-        counts,
-        seen,
-        {each: matrix[:, i] for i, each in enumerate(values)},
-        {each: matrix[:, len(values) + i].astype(float) for i, each in enumerate(joined)},
-        drawn,
-    )
-
-
-def _count(frame: DataFrame, rows: DataFrame, conditions: list[str]) -> tuple[pa.Table, list[str]]:
-    """The rows of each group and those that pass each condition, beside some rows; what an engine refuses is left out.
+    """Look at a table once; what an engine refuses to evaluate is left out, where that is all that is wrong.
 
     A condition by itself can fail where a view never asks it: of a row that another condition keeps away.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    def counted(some: Sequence[str]) -> DataFrame:
-        passing = [F.count(F.when(F.expr(condition), F.lit(1))) for condition in some]
-        return frame.groupBy("__group").agg(F.array(F.count(F.lit(1)), *passing).alias("found"))
-
     try:
-        return counted(conditions).unionAll(rows).toArrow(), conditions
+        return _looked(source, request, budget_rows)
     except PySparkException:
-        if not conditions:
+        frame = source.frame(None)
+        kept = [c for c in request.conditions if _answers(frame.agg(F.count(F.when(F.expr(c), F.lit(1)))))]
+        if len(kept) == len(request.conditions):
             raise
-    accepted = [condition for condition in conditions if _answers(counted([condition]))]
-    if accepted == conditions:
-        accepted = []
-    return counted(accepted).unionAll(rows).toArrow(), accepted
+    joins = tuple(join for join in request.joins if not join.where or join.where in kept)
+    return _looked(source, replace(request, conditions=tuple(kept), joins=joins), budget_rows)
 
 
 def _answers(frame: DataFrame) -> bool:
@@ -287,6 +256,70 @@ def _answers(frame: DataFrame) -> bool:
     except PySparkException:
         return False
     return True
+
+
+def _looked(source: _Source, request: Request, budget_rows: int) -> _Look:
+    from pyspark.sql import functions as F
+
+    values, joined = _counted(request), _join_conditions(request)
+    if source.file_rows is not None and not source.rows:
+        nothing = np.empty(0, dtype=np.int64)
+        hashes = dict.fromkeys(values, nothing)
+        return _Look(request, source, 0.0, (), dict.fromkeys(request.conditions, ()), 0.0, hashes, {}, 1.0)
+    groups = _draw(source.file_rows, budget_rows, f"{request.table} {request.version}")
+    files = np.logical_or.reduce(groups) if groups else None
+    frame = source.frame(files)
+    rows = source.rows_of(files) or float(frame.count())
+    drawn = min(1.0, SAMPLE_ROWS / rows) if rows else 1.0
+    bits = joined if drawn < 1 else sorted({*joined, *request.conditions})
+    some = _some_rows(frame, request, drawn).select(
+        F.lit(-1).alias("group"),
+        F.array(*[_hash(v, request) for v in values], *[_one(c) for c in bits], F.lit(1).cast("bigint")).alias("found"),
+    )
+    parts: list[Files | None] = [*groups] or [None]
+    counted = [_passing(source.frame(mask), n, request.conditions) for n, mask in enumerate(parts)] if drawn < 1 else []
+    found = reduce(lambda one, two: one.unionAll(two), [some, *counted]).toArrow()
+    group = found["group"].to_numpy()
+    sampled = _matrix(found["found"], np.flatnonzero(group < 0), len(values) + len(bits))
+    passes = {each: sampled[:, len(values) + i].astype(float) for i, each in enumerate(bits)}
+    if drawn < 1:
+        totals = _matrix(found["found"], np.flatnonzero(group >= 0), len(request.conditions) + 1)
+        totals = totals[np.argsort(group[group >= 0])]
+        seen = float(totals[:, -1].sum())
+        counts = {c: _draws(source, c, parts, totals[:, i], seen) for i, c in enumerate(request.conditions)}
+    else:
+        seen = float(len(sampled))
+        counts = {c: (Draw(float(passes[c].sum()), seen),) for c in request.conditions}
+    return _Look(
+        request,
+        source,
+        source.rows if groups and source.rows is not None else seen,
+        tuple(groups),
+        counts,
+        seen,
+        {each: sampled[:, i] for i, each in enumerate(values)},
+        passes,
+        drawn,
+    )
+
+
+def _passing(frame: DataFrame, number: int, conditions: Sequence[str]) -> DataFrame:
+    """The rows of a group of files that pass each condition, and all of them."""
+    from pyspark.sql import functions as F
+
+    passing = [F.count(F.when(F.expr(condition), F.lit(1))) for condition in conditions]
+    return frame.agg(F.array(*passing, F.count(F.lit(1))).alias("found")).select(F.lit(number).alias("group"), "found")
+
+
+def _draws(
+    source: _Source, condition: str, parts: Sequence[Files | None], passed: np.ndarray[Any, Any], seen: float
+) -> tuple[Draw, ...]:
+    """Per group the rows that pass and those that could."""
+    able = source.candidates(condition) if parts[0] is not None else None
+    return tuple(
+        Draw(float(number), seen if mask is None or able is None else source.rows_of(mask & able) or 0.0)
+        for mask, number in zip(parts, passed, strict=True)
+    )
 
 
 def _draw(file_rows: Numbers | None, budget_rows: int, seed: str) -> list[Files]:
@@ -300,7 +333,7 @@ def _draw(file_rows: Numbers | None, budget_rows: int, seed: str) -> list[Files]
         if len(drawn) >= LEAST_FILES and file_rows[drawn].sum() >= budget_rows:
             break
         drawn.append(number)
-    if file_rows[drawn].sum() > 0.75 * file_rows.sum():
+    if file_rows[drawn].sum() > file_rows.sum() / 2:
         return []
     groups = []
     for start in range(min(GROUPS, len(drawn))):
@@ -365,8 +398,9 @@ def _counted(request: Request) -> list[Values]:
     return sorted({*request.values, *(_sides(join)[0] for join in request.joins)})
 
 
-def _join_conditions(request: Request) -> list[str]:
-    return sorted({join.where for join in request.joins if join.where})
+def _join_conditions(request: Request, values: Values | None = None) -> list[str]:
+    """The conditions under which some columns are joined, or any."""
+    return sorted({join.where for join in request.joins if join.where and values in (None, _sides(join)[0])})
 
 
 @dataclass(frozen=True)
@@ -429,13 +463,12 @@ def _known(look: _Look, values: Values, joined: bool) -> bool:
     """Whether the first look holds all there is to know of a column."""
     if look.complete:
         return True
-    if joined:
-        return False
-    if look.key and look.key <= set(values):
+    if not joined and look.key and look.key <= set(values):
         return True
     found, counts = look.counted(values)
     settled = np.count_nonzero(counts == 1) <= _SETTLED * counts.sum()
-    return bool(settled and (not look.groups or len(found) < FREQUENT))
+    often = len(found) * FREQUENT <= counts.sum()  # so that the sample tells how many rows each has
+    return bool(settled and (often or not joined) and (look.even(values) or len(found) < FREQUENT))
 
 
 def _guess(look: _Look, values: Values) -> float:
@@ -457,7 +490,7 @@ def _key_samples(
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    samples = {column: _from_look(looks[column[0]], column[1]) for column, plan in plans.items() if plan.kept is None}
+    samples = {c: _from_look(looks[c[0]], c[1], plan) for c, plan in plans.items() if plan.kept is None}
     followed = [(column, plan) for column, plan in plans.items() if plan.kept is not None]
     if not followed:
         return samples
@@ -472,21 +505,26 @@ def _key_samples(
     numbers, hashes = rows["column"].to_numpy(), rows["hash"].to_numpy()
     for number, (column, plan) in enumerate(followed):
         mine = np.flatnonzero(numbers == number)
-        order = mine[np.argsort(hashes[mine])]
-        width = 1 + len(_join_conditions(looks[column[0]].request))
-        counts = _matrix(rows["found"], order, width).astype(float)
-        kept = plan.kept or 1.0
+        width = 1 + len(_join_conditions(looks[column[0]].request, column[1]))
+        found = _matrix(rows["found"], mine, width).astype(float)
         scale = 1.0 if plan.whole else looks[column[0]].scale
-        samples[column] = KeySample(hashes[order], counts, kept, np.isin(hashes[order], plan.frequent), scale)
+        samples[column] = _key_sample(hashes[mine], list(found.T), plan, scale)
     return samples
 
 
-def _from_look(look: _Look, values: Values) -> KeySample:
-    found, places = np.unique(look.hashes[values], return_inverse=True)
-    weights = [np.ones(len(places)), *look.passes.values()]
-    counts = np.stack([np.bincount(places, each, len(found)) for each in weights], axis=1)
-    there = found != _NULL
-    return KeySample(found[there], counts[there], 1.0, np.ones(np.count_nonzero(there), dtype=bool))
+def _key_sample(hashes: Hashes, weights: Sequence[Numbers], plan: _Plan, scale: float) -> KeySample:
+    """Rows by the hash of their values: how often each value occurs, under each condition."""
+    found, places = np.unique(hashes, return_inverse=True)
+    counts = np.stack([np.bincount(places, each, len(found)) for each in weights], axis=1).astype(float)
+    return KeySample(found, counts, plan.kept or 1.0, np.isin(found, plan.frequent), scale)
+
+
+def _from_look(look: _Look, values: Values, plan: _Plan) -> KeySample:
+    there = look.hashes[values] != _NULL
+    conditions = _join_conditions(look.request, values)
+    weights = [np.ones(len(there)), *(look.passes.get(each, np.zeros(len(there))) for each in conditions)]
+    scale = 1.0 if look.complete else look.rows / max(len(there), 1)
+    return _key_sample(look.hashes[values][there], [each[there] for each in weights], plan, scale)
 
 
 def _followed(look: _Look, values: Values, plan: _Plan) -> DataFrame:
@@ -495,7 +533,7 @@ def _followed(look: _Look, values: Values, plan: _Plan) -> DataFrame:
 
     request = look.request
     files = None if plan.whole or not look.groups else np.logical_or.reduce(look.groups)
-    conditions = _join_conditions(request)
+    conditions = _join_conditions(request, values)
     frame = look.source.frame(files).select(
         _hash(values, request).alias("hash"),
         *[_one(condition).alias(f"passes_{i}") for i, condition in enumerate(conditions)],
@@ -505,6 +543,9 @@ def _followed(look: _Look, values: Values, plan: _Plan) -> DataFrame:
         chosen = F.col("hash") < F.lit(threshold(plan.kept))
         often = [int(each) for each in plan.frequent]
         frame = frame.where(chosen | F.col("hash").isin(often) if often else chosen)
+        if not often and look.rows * plan.kept <= SAMPLE_ROWS:  # so few rows need not be brought together first
+            passes = [F.col(f"passes_{i}") for i in range(len(conditions))]
+            return frame.select("hash", F.array(F.lit(1).cast("bigint"), *passes).alias("found"))
     sums = [F.sum(f"passes_{i}").cast("bigint") for i in range(len(conditions))]
     return frame.groupBy("hash").agg(F.array(F.count(F.lit(1)), *sums).alias("found"))
 
@@ -513,23 +554,24 @@ def _assembled(
     request: Request, looks: Mapping[str, _Look], plans: Mapping[Counted, _Plan], keys: Mapping[Counted, KeySample]
 ) -> Sampled:
     look = looks[request.table]
-    conditions = {c: part(draws, _candidates(look, c), look.rows) for c, draws in look.counts.items()}
     whole = Estimate(look.rows, look.rows, look.rows, "measured")
     distinct = {
         value_text(values): whole if look.key and look.key <= set(values) else _distinct(look, values, plans, keys)
         for values in _counted(request)
     }
+    conditions = {c: _part(look, c, distinct) for c in look.counts}
     joins = {}
-    for join in request.joins:
-        if join.other not in looks:
-            continue
+    for join in look.request.joins:
         mine, theirs = _sides(join)
-        own, others = _join_conditions(request), _join_conditions(looks[join.other].request)
+        own = ["", *_join_conditions(look.request, mine)]
+        others = ["", *_join_conditions(looks[join.other].request, theirs)] if join.other in looks else []
+        if join.other_where not in others:
+            continue
         found = matches(
             keys[request.table, mine],
             keys[join.other, theirs],
-            own.index(join.where) + 1 if join.where else 0,
-            others.index(join.other_where) + 1 if join.other_where else 0,
+            own.index(join.where),
+            others.index(join.other_where),
         )
         rows, others_rows = max(look.rows, 1.0), max(looks[join.other].rows, 1.0)
         joins[join.key] = Matches(
@@ -541,7 +583,7 @@ def _assembled(
         rows=whole,
         looked_at=round(look.looked),
         conditions=conditions,
-        refused=frozenset(request.conditions) - conditions.keys(),
+        refused=frozenset({*request.conditions, *(join.key for join in request.joins)} - {*conditions, *joins}),
         distinct=distinct,
         widths=_widths(look),
         joins=joins,
@@ -549,11 +591,19 @@ def _assembled(
     )
 
 
-def _candidates(look: _Look, condition: str) -> float:
-    """The rows of the files in which the condition can be true."""
-    if not look.groups or look.source.file_rows is None:
-        return look.rows
-    return float(look.source.file_rows[look.source.candidates(condition)].sum())
+def _part(look: _Look, condition: str, distinct: Mapping[str, Estimate]) -> Estimate:
+    """The part of the rows for which a condition holds."""
+    candidates = look.rows
+    if look.groups:
+        candidates = look.source.rows_of(look.source.candidates(condition)) or 0.0
+    found = part(look.counts[condition], candidates, look.rows)
+    if candidates and not sum(draw.looked for draw in look.counts[condition]):
+        # No file was drawn that could hold one of these rows: one value of many is then a better guess than half.
+        tree = sqlglot.parse_one(condition, dialect="spark")
+        values = distinct.get(text(tree.this)) if isinstance(tree, exp.EQ) else None
+        if values is not None:
+            return replace(found, value=min(max(1 / max(values.value, 1.0), found.lower), found.upper))
+    return found
 
 
 def _distinct(
