@@ -194,23 +194,32 @@ def _usable(
 ) -> tuple[list[SeenView], list[tuple[SeenView, str]]]:
     """The views that can be checked and priced over the tables and each other, and the others with what is wrong."""
     waiting = {view.name: view for view in seen if not view.unknown}
-    usable: dict[str, SeenView] = {}
     problems = {view.name: f"it reads {', '.join(view.unknown)}, not found here" for view in seen if view.unknown}
+    usable: dict[str, SeenView] = {}
+    if _problem(list(waiting.values()), tables) is None:
+        usable, waiting = waiting, {}
     progress = True
-    while waiting and progress:
+    while waiting and progress:  # one after the other, each as soon as those that it reads are there
         progress = False
         for name, view in list(waiting.items()):
-            trial = [*usable.values(), view]
-            base = [table for table in tables if table.name not in {v.name for v in trial}]
-            try:
-                recommend(from_values({"tables": {t.name: _as_declared(t) for t in base},
-                                       "views": {v.name: {"sql": v.sql} for v in trial}}))  # fmt: skip
-            except AdvisorError as error:
-                problems[name] = error.message.rpartition(f"view {name!r}: ")[2]
-            else:
+            problem = _problem([*usable.values(), view], tables)
+            if problem is None:
                 usable[name] = waiting.pop(name)
                 progress = True
+            else:
+                problems[name] = problem.rpartition(f"view {name!r}: ")[2]
     return list(usable.values()), [(view, problems[view.name]) for view in seen if view.name not in usable]
+
+
+def _problem(views: Sequence[SeenView], tables: Sequence[TableDraft]) -> str | None:
+    """Why these views cannot be checked and priced over the tables that they leave, if they cannot."""
+    names = {view.name for view in views}
+    declared = {table.name: _as_declared(table) for table in tables if table.name not in names}
+    try:
+        recommend(from_values({"tables": declared, "views": {view.name: {"sql": view.sql} for view in views}}))
+    except AdvisorError as error:
+        return error.message
+    return None
 
 
 def _as_declared(table: TableDraft) -> dict[str, Any]:
