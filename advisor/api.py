@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor import gathering
 from advisor.plan import read_plan, write_plan
 from advisor.proposal import Proposal, write
 from advisor.recommend import recommend, selected_views
 from executors.executor import find_executor
 from executors.runner import Comparison, Keeping, Refresh, Runner
 from profiles.definitions import definitions_of
+from profiles.sources import all_statistics
 from profiles.statistics import TableStatistics
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, open_session, resolve
@@ -78,7 +78,7 @@ class Advisor:
 
     @cached_property
     def statistics(self) -> dict[str, TableStatistics]:
-        return gathering.all_statistics(self.workload)
+        return all_statistics(self.workload)
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
@@ -92,10 +92,8 @@ class Advisor:
 
     def selected(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
         """Views by name, wildcard or `+name`, each after those it reads."""
-        definitions = self.definitions  # first, because it says most precisely what is wrong with a view
-        shapes = gathering.shapes_of(self.workload, gathering.catalog_of(self.workload, self.statistics))
-        wanted = set(selected_views(self.workload, shapes, select, exclude))
-        return [view for view in definitions if view in wanted]
+        wanted = set(selected_views(self.workload, self.definitions, select, exclude))
+        return [view for view in self.definitions if view in wanted]
 
     # What needs an engine
 

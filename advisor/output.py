@@ -33,8 +33,8 @@ def show(proposal: Proposal, console: Console, everything: bool) -> None:
     changed = [view for view in views if view.changed]
     shown = views if everything else changed
     tables = f"{proposal.tables} table{'s' if proposal.tables != 1 else ''}"
-    line(console, f"{proposal.workload} · {_count(views)} over {tables} · ranked by Hanson's page model of 1987")
-    line(console, _headline(views, changed))
+    line(console, f"{proposal.workload} · {_count(views)} over {tables} · {_priced_by(proposal)}")
+    line(console, _headline(proposal, views, changed))
     if shown:
         line(console, "")
         _rows(console, shown)
@@ -51,17 +51,35 @@ def line(console: Console, text: str) -> None:
     console.print(Text(text), soft_wrap=True, highlight=False)
 
 
-def _headline(views: Sequence[ViewProposal], changed: Sequence[ViewProposal]) -> str:
+def _priced_by(proposal: Proposal) -> str:
+    machine = proposal.machine
+    if machine is None:
+        return "ranked by Hanson's page model of 1987"
+    measured = "measured here" if machine.measured else "shipped with the package; advisor calibrate measures yours"
+    return f"priced for {machine.engine.capitalize()} on {machine.machine} ({measured})"
+
+
+def _headline(proposal: Proposal, views: Sequence[ViewProposal], changed: Sequence[ViewProposal]) -> str:
     if not views:
         return "no views"
     before = sum(view.today_seconds for view in views)
     if not changed:
-        return f"nothing to change: {duration(before)} a day"
+        return f"nothing to change: {duration(before)} a day{_money(proposal, before)}"
     saved = sum(view.saving for view in changed)
     changes = f"{len(changed)} change{'s' if len(changed) != 1 else ''}"
+    build = sum(view.build_seconds for view in changed)
+    building = f" · building {'it' if len(changed) == 1 else 'them'} takes {duration(build)}" if build > 0 else ""
     if saved < 0:  # pins and external readers can cost more than what is done today
-        return f"{changes} cost {duration(-saved)} a day beyond today's {duration(before)}"
-    return f"{changes} save{'s' if len(changed) == 1 else ''} {duration(saved)} of {duration(before)} a day"
+        return f"{changes} cost {duration(-saved)} a day beyond today's {duration(before)}{building}"
+    verb = f"save{'s' if len(changed) == 1 else ''}"
+    return f"{changes} {verb} {duration(saved)} of {duration(before)} a day{_money(proposal, saved)}{building}"
+
+
+def _money(proposal: Proposal, seconds: float) -> str:
+    """What so many seconds of all cores cost, where the workload has a price."""
+    if proposal.price is None or proposal.machine is None:
+        return ""
+    return f" ({seconds / 3600 * proposal.machine.cores * proposal.price.core_hour:,.2f} {proposal.price.currency})"
 
 
 def _rows(console: Console, views: Sequence[ViewProposal]) -> None:
@@ -109,8 +127,8 @@ def _footnotes(
     proposal: Proposal, views: Sequence[ViewProposal], shown: Sequence[ViewProposal], everything: bool
 ) -> Iterator[str]:
     folded = len(views) - len(shown)
-    virtual = sum(view.costs["query_modification"] for view in views)
-    rebuilt = sum(view.candidates["deferred/recompute"] for view in views)
+    virtual = sum(view.candidates["query_modification"] for view in views)
+    rebuilt = sum(view.candidates.get("deferred/recompute", view.seconds) for view in views)
     totals = f"everything virtual {duration(virtual)} · everything recomputed {duration(rebuilt)}"
     yield (f"{folded} unchanged (--all shows them) · " if folded else "") + totals
     turns = [text for view in (views if everything else shown[:3]) if (text := _turn(view))]
@@ -135,7 +153,8 @@ def _footnotes(
         yield "Declare or observe them to be surer."
     if proposal.ignored:
         yield f"Not used by this model: {', '.join(proposal.ignored)}."
-    yield "First version: times are those of a disk of 1987 (30 ms a page); compare them, do not expect them."
+    if proposal.machine is None:
+        yield "Times are those of a disk of 1987 (30 ms a page); compare them, do not expect them."
 
 
 def _turn(view: ViewProposal) -> str | None:

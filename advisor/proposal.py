@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from advisor.pricing import Turn
+from advisor.offers import Offers, Turn
+from profiles import specification as spec
+from profiles.coefficients import MachineProfile
 from views.errors import ExecutionError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FOLDER = ".advisor"
 
 
@@ -26,25 +28,39 @@ class ViewProposal:
     view: str
     strategy: str
     algorithm: str | None
+    every_seconds: float | None
+    """The period of a refresh by the clock."""
     today: str
     """The candidate in use now."""
     today_declared: bool
     candidates: Mapping[str, float]
     """Seconds a day of every candidate, also of those the workload rules out."""
     permitted: tuple[str, ...]
+    excluded: Mapping[str, str]
+    """Candidates that are ruled out, and why."""
     costs: Mapping[str, float]
     """Seconds a day of each strategy with its best algorithm, of those the workload permits."""
     next_best: str | None
     confidence: float
     expected_regret: float
     reason: str
+    held: str | None
+    """Why the cheapest was not chosen: dead zone, payback or budget."""
     pinned: bool
-    model: int
+    model: str
     approximations: tuple[str, ...]
     updates_turn: Turn | None
     queries_turn: Turn | None
     defaults: tuple[str, ...]
     """What had to be assumed, in words."""
+    refreshes: float | None
+    build_seconds: float
+    payback_days: float | None
+    storage_bytes: float
+    latency_seconds: float
+    estimates: Mapping[str, Mapping[str, Any]]
+    offers: Offers
+    """What it was chosen from, with every step."""
 
     @property
     def candidate(self) -> str:
@@ -73,13 +89,24 @@ class ViewProposal:
             "costs": {name: rounded(cost) for name, cost in self.costs.items()},
             "candidates": {name: rounded(cost) for name, cost in self.candidates.items()},
             "permitted": sorted(self.permitted),
+            "excluded": dict(self.excluded),
+            "every_seconds": self.every_seconds,
+            "held": self.held,
+            "build": {
+                "seconds": rounded(self.build_seconds),
+                "payback_days": None if self.payback_days is None else rounded(self.payback_days),
+                "storage_bytes": rounded(self.storage_bytes),
+            },
+            "refreshes_per_day": None if self.refreshes is None else rounded(self.refreshes),
+            "read_seconds_at_worst": rounded(self.latency_seconds),
+            "estimates": {name: dict(each) for name, each in self.estimates.items()},
             "confidence": round(self.confidence, 2),
             "expected_regret": rounded(self.expected_regret),
             "reason": self.reason,
             "pinned": self.pinned,
             "today": {"candidate": self.today, "declared": self.today_declared},
             "next_best": self.next_best,
-            "model": f"hanson-1987/{self.model}",
+            "model": self.model,
             "approximations": list(self.approximations),
             "turns": {
                 name: {"rate": rounded(turn.rate), "above": turn.above, "strategy": turn.strategy}
@@ -99,15 +126,31 @@ class Proposal:
     tables: int
     inputs: Mapping[str, str]
     """Fingerprints of the files and tables read."""
+    model: str
+    machine: MachineProfile | None
+    """Whose coefficients the prices are made of; None where the model has none."""
     ignored: tuple[str, ...]
     """Keys of the workload that this model does not use."""
+    price: spec.Price | None
+    statistics: Mapping[str, Mapping[str, Any]]
+    """What was known of each table."""
 
     def as_json(self) -> dict[str, Any]:
+        machine = self.machine
         return {
             "schema_version": SCHEMA_VERSION,
             "workload": self.workload,
-            "model": "hanson-1987",
+            "model": "hanson-1987" if self.model == "hanson" else self.model,
             "inputs": dict(self.inputs),
+            "tables": {name: dict(each) for name, each in self.statistics.items()},
+            "coefficients": None
+            if machine is None
+            else {
+                "engine": machine.engine,
+                "machine": machine.machine,
+                "measured": machine.measured,
+                "seconds": {name: rounded(value) for name, value in asdict(machine.coefficients).items()},
+            },
             "views": {name: view.as_json() for name, view in self.views.items()},
         }
 

@@ -1,61 +1,76 @@
-"""The first recommendation: every view priced with H87's page model, the cheapest permitted way chosen.
+"""The recommendation: every view priced by a cost model, the cheapest permitted way chosen, and why.
 
-How sure the choice is comes from drawing the estimates from their ranges and pricing again; it does not say
-how well the model fits the machine.
+How sure the choice is comes from drawing the estimates and coefficients from their ranges; how well the model fits the
+machine is not in it.
 """
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from fnmatch import fnmatchcase
+from typing import Literal
 
-from advisor import gathering, wording
-from advisor.gathering import Gathered
-from advisor.pricing import (
-    QUERY_MODIFICATION,
-    Quantities,
-    algorithm_of,
-    by_strategy,
-    central,
-    cheapest,
-    price,
-    strategy_of,
-    turning_point,
-)
-from advisor.proposal import Proposal, ViewProposal
-from profiles import specification as spec
+from advisor import page_estimates, page_model, wording
+from advisor.offers import Offer, Offers, algorithm_of, by_strategy, confidence, strategy_of, turning_point
+from advisor.planner import Decision, decide, strategies
+from advisor.proposal import FOLDER, Proposal, ViewProposal
+from advisor.spark_model import SparkModel, demand_of
+from profiles.coefficients import MachineProfile, machine_profile
 from profiles.definitions import definitions_of
-from profiles.statistics import Estimate
+from profiles.sources import all_statistics
+from profiles.statistics import Estimate, TableStatistics
 from profiles.workload import Workload
+from storage.engine import priced_as
+from views.definition import Definition
 from views.errors import WorkloadError
-from views.shape import Shape
 from views.spelling import did_you_mean
 
-DRAWS = 100
-DEAD_ZONE = 1.1
-"""What is done today stays unless something is this much cheaper."""
+ModelName = Literal["spark", "hanson"]
 
 
-def recommend(workload: Workload, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Proposal:
-    """Price every selected view and choose."""
-    statistics = gathering.all_statistics(workload)
-    definitions_of(workload, statistics)  # what cannot be understood is not priced
-    shapes = gathering.shapes_of(workload, gathering.catalog_of(workload, statistics))
-    chosen = selected_views(workload, shapes, select, exclude)
-    views = {name: _propose(gathering.gather(workload, name, shapes[name], statistics)) for name in chosen}
-    used = {table for name in chosen for table in shapes[name].tables}
+def recommend(
+    workload: Workload,
+    select: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    *,
+    model: ModelName = "spark",
+    statistics: Mapping[str, TableStatistics] | None = None,
+) -> Proposal:
+    """Price every selected view and choose; without statistics, those that logs and declarations give."""
+    known = all_statistics(workload) if statistics is None else statistics
+    definitions = definitions_of(workload, known)
+    chosen = selected_views(workload, definitions, select, exclude)
+    machine = machine_profile(workload.folder / FOLDER, priced_as(workload.engine.kind))
+    made = _Hanson(workload, known, definitions) if model == "hanson" else _Spark(workload, known, definitions, machine)
+    # Views that read each other are decided together, also where only some of them are asked for.
+    views = {name: workload.views[name] for name in definitions}
+    budget = workload.budget.storage if workload.budget is not None else None
+    decisions = decide(views, readers_of(definitions), made.price, budget)
+    used = {name for view in chosen for name in made.base(view)}
     inputs = {f"file {name}": digest[:16] for name, digest in workload.digests.items()}
-    inputs |= {f"table {name}": statistics[name].fingerprint for name in used}
-    return Proposal(workload.name, views, len(used), inputs, tuple(_ignored_by_model(workload, chosen)))
+    inputs |= {f"table {name}": known[name].fingerprint for name in used}
+    return Proposal(
+        workload=workload.name,
+        views={view: _proposed(decisions[view], workload, made) for view in chosen},
+        tables=len(used),
+        inputs=inputs,
+        model=model,
+        machine=None if model == "hanson" else machine,
+        ignored=tuple(made.ignored(chosen)),
+        price=workload.price,
+        statistics={name: _described(known[name]) for name in sorted(used)},
+    )
 
 
 def selected_views(
-    workload: Workload, shapes: Mapping[str, Shape], select: Iterable[str], exclude: Iterable[str]
+    workload: Workload, definitions: Mapping[str, Definition], select: Iterable[str], exclude: Iterable[str]
 ) -> list[str]:
     """Views by name or wildcard, in the file's order; `+name` also takes the views it reads."""
+
+    def below(view: str) -> set[str]:
+        direct = {name for name in definitions[view].relations if name in definitions}
+        return direct.union(*(below(name) for name in direct))
 
     def matching(patterns: Iterable[str]) -> set[str]:
         found: set[str] = set()
@@ -66,7 +81,7 @@ def selected_views(
                 raise WorkloadError(f"no view matches {pattern!r}", did_you_mean(plain, workload.views, "views"))
             found |= names
             if pattern.startswith("+"):
-                found |= {below for name in names for below in shapes[name].views}
+                found = found.union(*(below(name) for name in names))
         return found
 
     select, exclude = list(select), list(exclude)
@@ -74,111 +89,154 @@ def selected_views(
     return [name for name in workload.views if name in wanted]
 
 
-def _propose(view: Gathered) -> ViewProposal:
-    quantities = central(view.estimates)
-    candidates = price(view.model, quantities)
-    permitted = permitted_candidates(view.spec, candidates)
-    allowed = {name: candidates[name] for name in permitted}
-    today = _today(view.spec, view.model.incremental)
-    best = cheapest(allowed)
-    kept = view.spec.today is not None and today in allowed and allowed[today] <= allowed[best] * DEAD_ZONE
-    choice = today if kept else best
-    strategies = by_strategy(allowed)
-    rivals = {name: cost for name, cost in strategies.items() if name != strategy_of(choice)}
-    confidence, regret = _uncertainty(view, permitted, choice)
-    pinned = view.spec.strategy != "auto" or view.spec.algorithm != "auto"
-    updates_turn = queries_turn = None
-    if rivals:
-        updates_turn = turning_point(
-            lambda rate: _only(price(view.model, replace(quantities, updates=rate)), permitted),
-            quantities.updates,
-            strategy_of(choice),
-        )
-        queries_turn = turning_point(
-            lambda rate: _only(price(view.model, replace(quantities, queries=rate)), permitted),
-            quantities.queries,
-            strategy_of(choice),
-        )
+def readers_of(definitions: Mapping[str, Definition]) -> dict[str, list[str]]:
+    """The views that read each view directly."""
+    return {
+        view: [reader for reader, definition in definitions.items() if view in definition.relations]
+        for view in definitions
+    }
+
+
+class _Spark:
+    """Prices by `advisor.spark_model`."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        statistics: Mapping[str, TableStatistics],
+        definitions: Mapping[str, Definition],
+        machine: MachineProfile,
+    ) -> None:
+        self.model = SparkModel(workload, statistics, definitions, machine)
+        self.readers = readers_of(definitions)
+        self.sharers = {
+            view: sum(1 for other in workload.views.values() if other.max_staleness == given.max_staleness)
+            for view, given in workload.views.items()
+        }
+
+    def price(self, view: str, choice: Mapping[str, str], found: Mapping[str, Offer]) -> Offers:
+        stored = [name for name, candidate in choice.items() if strategy_of(candidate) != "query_modification"]
+        demand = demand_of(self.model, view, choice, found, self.readers[view])
+        return self.model.offers(view, stored, demand, self.sharers[view])
+
+    def base(self, view: str) -> Iterable[str]:
+        return self.model.view(view, ()).base
+
+    def kind(self, view: str) -> str:
+        return "spark"
+
+    def approximations(self, view: str) -> tuple[str, ...]:
+        return ()
+
+    def defaults(self, view: str) -> tuple[str, ...]:
+        mine = set(self.model.defaults.get(view, ()))
+        for table in self.base(view):
+            mine |= self.model.defaults.get(table, set())
+            mine |= set(page_estimates.defaults_of_table(self.model.statistics[table]))
+        return tuple(sorted(mine))
+
+    def estimates(self, view: str) -> Mapping[str, Estimate]:
+        return {}
+
+    def ignored(self, views: Iterable[str]) -> Iterator[str]:
+        yield from ()
+
+
+class _Hanson:
+    """Prices by H87's page model: each view by itself, as the one of the three models that it resembles."""
+
+    def __init__(
+        self, workload: Workload, statistics: Mapping[str, TableStatistics], definitions: Mapping[str, Definition]
+    ) -> None:
+        self.workload = workload
+        shapes = page_estimates.shapes_of(workload, page_estimates.catalog_of(workload, statistics))
+        self.gathered = {
+            name: page_estimates.gather(workload, name, shapes[name], statistics) for name in workload.views
+        }
+        self._offers: dict[str, Offers] = {}
+
+    def price(self, view: str, choice: Mapping[str, str], found: Mapping[str, Offer]) -> Offers:
+        if view not in self._offers:
+            known = self.gathered[view]
+            rows, row_bytes, selected = (known.estimates[n].value for n in ("rows", "row_bytes", "selected"))
+            self._offers[view] = page_model.offers(view, known.model, known.estimates, rows * row_bytes * selected)
+        return self._offers[view]
+
+    def base(self, view: str) -> Iterable[str]:
+        return self.gathered[view].shape.tables
+
+    def kind(self, view: str) -> str:
+        return f"hanson-1987/{self.gathered[view].model.model}"
+
+    def approximations(self, view: str) -> tuple[str, ...]:
+        return self.gathered[view].approximations
+
+    def defaults(self, view: str) -> tuple[str, ...]:
+        return self.gathered[view].defaults
+
+    def estimates(self, view: str) -> Mapping[str, Estimate]:
+        return self.gathered[view].estimates
+
+    def ignored(self, views: Iterable[str]) -> Iterator[str]:
+        for key in ("max_query_latency", "strict"):
+            count = sum(1 for name in views if getattr(self.workload.views[name], key))
+            if count:
+                yield f"{key} of {count} view{'s' if count > 1 else ''}"
+
+
+def _proposed(decision: Decision, workload: Workload, model: _Spark | _Hanson) -> ViewProposal:
+    view, choice, permitted = decision.view, decision.choice, decision.permitted
+    given, offer = workload.views[view], decision.offers.offers[choice]
+    allowed = decision.offers.costs(permitted)
+    strategy = strategy_of(choice)
+    rivals = {name: cost for name, cost in by_strategy(allowed).items() if name != strategy}
+    sure, regret = confidence(decision.offers, permitted, choice)
+    saving = decision.offers.offers[decision.today].a_day - offer.a_day
     return ViewProposal(
-        view=view.name,
-        strategy=strategy_of(choice),
+        view=view,
+        strategy=strategy,
         algorithm=algorithm_of(choice),
-        today=today,
-        today_declared=view.spec.today is not None,
-        candidates=candidates,
+        every_seconds=offer.every_seconds,
+        today=decision.today,
+        today_declared=decision.today_declared,
+        candidates=decision.offers.costs(),
         permitted=permitted,
-        costs=by_strategy(candidates) | strategies,
+        excluded=decision.excluded,
+        costs=strategies(decision),
         next_best=min(rivals, key=lambda name: rivals[name], default=None),
-        confidence=confidence,
+        confidence=sure,
         expected_regret=regret,
-        reason=wording.reason(view, quantities, candidates, choice, best if kept else None),
-        pinned=pinned,
-        model=view.model.model,
-        approximations=view.approximations,
-        updates_turn=updates_turn,
-        queries_turn=queries_turn,
-        defaults=view.defaults,
+        reason=wording.reason(decision, given, ", ".join(_updated(view, model, decision))),
+        held=decision.held,
+        pinned=given.strategy != "auto" or given.algorithm != "auto",
+        model=model.kind(view),
+        approximations=model.approximations(view),
+        updates_turn=turning_point(decision.offers, permitted, "updates", strategy),
+        queries_turn=turning_point(decision.offers, permitted, "queries", strategy),
+        defaults=model.defaults(view),
+        refreshes=offer.refreshes,
+        build_seconds=offer.build_seconds,
+        payback_days=offer.build_seconds / saving if saving > 0 and choice != decision.today else None,
+        storage_bytes=offer.storage_bytes,
+        latency_seconds=offer.latency_seconds,
+        estimates={name: _estimate(each) for name, each in model.estimates(view).items()},
+        offers=decision.offers,
     )
 
 
-def permitted_candidates(view: spec.View, candidates: Iterable[str]) -> tuple[str, ...]:
-    """What the workload allows: its pins, and for external readers nothing that is left to query time."""
-    allowed = []
-    for candidate in candidates:
-        strategy, algorithm = strategy_of(candidate), algorithm_of(candidate)
-        if view.strategy not in ("auto", strategy):
-            continue
-        if view.algorithm != "auto" and algorithm != view.algorithm:
-            continue
-        by_clock = view.max_staleness is not None or view.strategy == "deferred"
-        if view.readers == "external" and (strategy == QUERY_MODIFICATION or (strategy == "deferred" and not by_clock)):
-            continue
-        allowed.append(candidate)
-    return tuple(allowed)
+def _updated(view: str, model: _Spark | _Hanson, decision: Decision) -> Sequence[str]:
+    """The tables under a view that are updated; all of them where none is."""
+    known = model.model.statistics if isinstance(model, _Spark) else {t.name: t for t in model.gathered[view].tables}
+    names = list(dict.fromkeys(model.base(view)))
+    return sorted(n for n in names if known[n].updates_per_day.value > 0) or sorted(names)
 
 
-def _only(candidates: Mapping[str, float], permitted: Iterable[str]) -> dict[str, float]:
-    return {name: candidates[name] for name in permitted}
+def _described(table: TableStatistics) -> dict[str, object]:
+    """What was known of a table, for the proposal."""
+    names = ("rows", "row_bytes", "files", "updates_per_day", "rows_per_update")
+    return {name: _estimate(getattr(table, name)) for name in names}
 
 
-def _today(view: spec.View, incremental: str) -> str:
-    """The candidate in use now; a view that says nothing is an ordinary, virtual one."""
-    if view.today is None:
-        return "deferred/recompute" if view.readers == "external" else QUERY_MODIFICATION
-    if view.today.strategy == QUERY_MODIFICATION:
-        return QUERY_MODIFICATION
-    algorithm = "recompute" if view.today.algorithm == "recompute" else incremental
-    return f"{view.today.strategy}/{algorithm}"
-
-
-def _uncertainty(view: Gathered, permitted: tuple[str, ...], choice: str) -> tuple[float, float]:
-    """How often the choice is the cheapest when the estimates vary, and what it then costs too much a day."""
-    chance = random.Random(f"{view.name}:{DRAWS}")
-    wins, regret = 0, 0.0
-    for _ in range(DRAWS):
-        drawn = {field.name: _draw(view.estimates[field.name], chance) for field in fields(Quantities)}
-        costs = _only(price(view.model, Quantities(**drawn)), permitted)
-        least = min(costs.values())
-        wins += costs[choice] <= least * (1 + 1e-9) + 1e-12
-        regret += costs[choice] - least
-    return wins / DRAWS, regret / DRAWS
-
-
-def _draw(estimate: Estimate, chance: random.Random) -> float:
-    """A value from the range: half above, half below the estimate, and near it rather than at the ends."""
-    side = chance.triangular(-1.0, 1.0, 0.0)
-    end = estimate.upper if side > 0 else estimate.lower
-    if estimate.value > 0 and end > 0:
-        return estimate.value * math.exp(abs(side) * math.log(end / estimate.value))
-    return estimate.value + abs(side) * (end - estimate.value)
-
-
-def _ignored_by_model(workload: Workload, views: Iterable[str]) -> Iterator[str]:
-    if workload.budget is not None:
-        yield "budget"
-    if workload.price is not None:
-        yield "price"
-    for key in ("max_query_latency", "strict"):
-        count = sum(1 for name in views if getattr(workload.views[name], key))
-        if count:
-            yield f"{key} of {count} view{'s' if count > 1 else ''}"
+def _estimate(estimate: Estimate) -> dict[str, object]:
+    found = asdict(estimate)
+    return {name: float(f"{v:.4g}") if isinstance(v, float) else v for name, v in found.items()}

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from advisor.gathering import Gathered
-from advisor.pricing import (
-    QUERY_MODIFICATION,
-    Quantities,
-    algorithm_of,
-    by_strategy,
-    cheapest,
-    deferred,
-    parameters,
-    price,
-    scanned_fraction,
-    strategy_of,
-)
+from advisor.offers import QUERY_MODIFICATION, Offer, algorithm_of, cheapest, strategy_of
+from advisor.planner import Decision
+from costmodels.axis import CENTRE, constant
+from profiles import specification as spec
 
 
 def duration(seconds: float) -> str:
@@ -84,57 +74,84 @@ def label(candidate: str) -> str:
     return f"{strategy}, incremental"
 
 
-def reason(view: Gathered, q: Quantities, candidates: Mapping[str, float], choice: str, cheaper: str | None) -> str:
-    """Why this choice, from the numbers that decided it; `cheaper` is what the dead zone passed over."""
-    if cheaper is not None and cheaper != choice:
-        saved = 1 - candidates[cheaper] / candidates[choice]
-        return f"{label(cheaper)} would save only {saved:.0%}".replace("%", " %") + ", so what is done today stays"
-    words = _why(view, q, candidates, choice)
-    if view.spec.strategy != "auto" or view.spec.algorithm != "auto":
-        best = cheapest(candidates)
+def reason(decision: Decision, view: spec.View, tables: str) -> str:
+    """Why this choice, from the numbers that decided it; `tables` are those whose updates change the view."""
+    choice, costs = decision.choice, decision.offers.costs(decision.permitted)
+    match decision.held:
+        case "dead zone":
+            saved = 1 - costs[decision.best] / costs[choice]
+            return f"{label(decision.best)} would save only {_percent(saved)}, so what is done today stays"
+        case "payback":
+            build, saved = decision.offers.offers[decision.best].build_seconds, costs[choice] - costs[decision.best]
+            return (
+                f"{label(decision.best)} would save {duration(saved)} a day, but building it takes {duration(build)};"
+                " what is done today stays"
+            )
+        case "budget":
+            return f"{label(decision.best)} would be cheapest, but the storage budget is full; {_why(decision, tables)}"
+    words = _why(decision, tables)
+    everything = decision.offers.costs()
+    best = cheapest(everything)
+    if view.strategy != "auto" or view.algorithm != "auto":
         if best == choice:
             return f"pinned, and the cheapest: {words}"
-        return (
-            f"pinned; {label(best)} would be cheapest ({label(choice)}: {factor(candidates[choice], candidates[best])})"
-        )
-    if view.spec.readers == "external" and cheapest(candidates) == QUERY_MODIFICATION:
-        return f"others read it as a table, which rules out query modification; {words}"
+        dearer = factor(everything[choice], everything[best])
+        return f"pinned; {label(best)} would be cheapest ({label(choice)}: {dearer})"
+    if best != choice and best in decision.excluded:
+        return f"{decision.excluded[best]}, which rules out {label(best)}; {words}"
     return words
 
 
-def _why(view: Gathered, q: Quantities, candidates: Mapping[str, float], choice: str) -> str:
-    strategy, p = strategy_of(choice), parameters(q)
-    names = ", ".join(t.name for t in view.tables if t.updates_per_day.value > 0)
-    stored = by_strategy({name: cost for name, cost in candidates.items() if name != QUERY_MODIFICATION})
-    if q.queries == 0 and strategy == QUERY_MODIFICATION:
-        cost = duration(min(stored.values()))
-        return "nobody reads it" + (f"; keeping it would cost {cost} a day" if q.updates > 0 else "")
-    if q.updates == 0 and strategy != QUERY_MODIFICATION:
-        tables = ", ".join(t.name for t in view.tables)
-        return f"no updates of {tables}: built once, then a read costs {duration(_read(view, q))}"
+def _why(decision: Decision, tables: str) -> str:
+    offers, choice = decision.offers.offers, decision.choice
+    strategy, rates = strategy_of(choice), decision.offers.rates
+    queries, updates = float(rates.queries[CENTRE]), float(rates.updates[CENTRE])
+    stored = {name: cost for name, cost in decision.offers.costs().items() if name != QUERY_MODIFICATION}
+    read = next((i for i in offers[choice].items if i.what == "read"), None)
+    each = "" if read is None else duration(float(read.seconds[CENTRE]))
     if strategy == QUERY_MODIFICATION:
-        pages = number(max(p.b * scanned_fraction(view.model, p), 1))
-        touched = f"a read needs {pages} of {number(max(p.b, 1))} pages of {view.largest.name}"
-        if q.updates == 0:
+        kept = min(stored, key=lambda name: stored[name])
+        if queries == 0:
+            return "nobody reads it" + (f"; keeping it would cost {duration(stored[kept])} a day" if updates else "")
+        touched = f"a read takes {each} from {tables or 'its tables'}"
+        if updates == 0:
             return f"{touched}; a stored copy would be no cheaper to read"
-        return f"{touched}; keeping it through {many(q.updates, 'update')} a day costs {duration(min(stored.values()))}"
-    if algorithm_of(choice) == "recompute":
-        changed = q.updates * q.rows_per_update
-        return f"rebuilding reads {view.largest.name} once; applying {number(changed)} changed rows a day costs more"
+        return (
+            f"{touched}; keeping it through {many(updates, 'update')} a day costs {duration(_upkeep(offers[kept])[1])}"
+        )
+    if updates == 0:
+        return f"no updates of {tables}: built once, then a read takes {each}"
+    times, upkeep = _upkeep(offers[choice])
+    one = duration(upkeep / times) if times > 0 else duration(0)
+    rival = _incremental(choice, offers)
+    if algorithm_of(choice) == "recompute" and rival is not None:
+        number, cost = _upkeep(offers[rival])
+        dearer = duration(cost / number) if number > 0 else duration(0)
+        return f"rebuilding takes {one}, applying a change {dearer}; {many(times, 'rebuild')} a day"
     if strategy == "immediate":
-        idle = price(view.model, replace(q, updates=0.0))[choice]
-        each = (candidates[choice] - idle) / q.updates
-        return f"ready for {many(q.queries, 'read')} a day; an update of {names} adds {duration(each)}"
-    work = f"the work of {many(q.updates, 'update')} of {names}"
-    if view.model.batches_a_day is not None:
-        return f"{work}, which come together, is done by {many(view.model.batches_a_day, 'refresh')} a day"
-    _, moments = deferred(view.model, p)
-    if view.model.scheduled or moments < q.queries:
-        return f"{work} is shared by {many(moments, 'refresh')} a day"
-    return f"{work} is shared by {many(q.queries, 'read')} a day"
+        return f"ready for {many(queries, 'read')} a day of {each}; an update of {tables} adds {one}"
+    shared = f"{many(updates, 'update')} of {tables} a day are applied by {many(times, 'refresh')} of {one}"
+    every = offers[choice].every_seconds
+    return shared + (f", every {duration(every)}" if every is not None else "")
 
 
-def _read(view: Gathered, q: Quantities) -> float:
-    if q.queries <= 0:
-        return 0.0
-    return price(view.model, replace(q, updates=0.0))[f"immediate/{view.model.incremental}"] / q.queries
+def _incremental(choice: str, offers: Mapping[str, Offer]) -> str | None:
+    """The cheapest way of the same strategy that applies changes."""
+    same = {
+        name: offer.a_day
+        for name, offer in offers.items()
+        if strategy_of(name) == strategy_of(choice) and algorithm_of(name) != "recompute"
+        if any(item.what != "read" for item in offer.items)
+    }
+    return min(same, key=lambda name: same[name], default=None)
+
+
+def _upkeep(offer: Offer) -> tuple[float, float]:
+    """How many times a day something is done beside reading, and the seconds of all of it."""
+    work = [item for item in offer.items if item.what != "read"]
+    times = sum((item.times for item in work), constant(0.0))
+    return float(times[CENTRE]), float(sum((item.times * item.seconds for item in work), constant(0.0))[CENTRE])
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

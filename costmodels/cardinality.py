@@ -29,7 +29,8 @@ _COMPARED = 1 / 3
 def distinct_among(distinct: Vector, rows: Vector) -> Vector:
     """How many of some distinct values turn up in some rows: Cardenas' function, as for pages."""
     most = np.maximum(distinct, 1e-9)
-    return np.minimum(np.minimum(-most * np.expm1(-rows / most), rows), distinct)
+    found: Vector = np.minimum(np.minimum(-most * np.expm1(-rows / most), rows), distinct)
+    return found
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ def change_of(
 
 def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -> Work:
     """Applying so many changed rows to a stored table: the files that hold deleted ones are written again."""
-    part = layout.part_with({key: goes for key in keys})
+    part = layout.part_with(dict.fromkeys(keys, goes))
     goes = np.minimum(goes, layout.rows)
     likely = np.minimum(goes, 1.0)
     touched = likely * part * layout.rows
@@ -380,7 +380,7 @@ class _Pricing:
             return rows, rows * _LOCAL_ROW_BYTES
         part = np.minimum(layout.part_with(keys), self.read_part.get(name, constant(1.0)))
         # A query of the relations as they are finds their columns under their own names.
-        width = layout.row_bytes(columns.get(name) or columns.get(relation, ()))
+        width = layout.row_bytes(columns.get(name) or columns.get(relation) or ())
         rows = layout.rows * part
         here = (rows <= FEW_ROWS) if state else np.zeros(1, dtype=bool)
         work.add(

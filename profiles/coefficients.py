@@ -99,6 +99,10 @@ class MachineProfile:
     measured: bool
 
     @property
+    def cores(self) -> int:
+        return int(self.machine.split()[0])
+
+    @property
     def spread(self) -> float:
         """The factor by which a coefficient may be off."""
         return 1.25 if self.measured else 2.0

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiles import specification as spec
 from profiles.history import UpdateHistory, update_history
-from profiles.statistics import Bound, Estimate, Source, TableStatistics
+from profiles.statistics import Bound, ColumnStatistics, Estimate, Source, TableStatistics
 from profiles.workload import Workload
 from views.errors import TableError
 
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 DEFAULT_ROWS = 100_000.0
 DEFAULT_ROW_BYTES = 100.0
 DEFAULT_ROWS_PER_UPDATE = 25.0
+DEFAULT_QUERIES = 100.0
 """The defaults of H87's Figure 1."""
+FILE_BYTES = 128 * 2**20
+"""How large files are taken to be where there are none to look at."""
 HISTORY_LIMIT = 1000
 """Commits that are looked at; newer ones tell more about tomorrow."""
 
 _TYPE_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "integer": 4, "bigint": 8, "long": 8,
                "float": 4, "double": 8, "date": 4, "timestamp": 8, "decimal": 8, "string": 20}  # fmt: skip
+_WHOLE = ("tinyint", "smallint", "int", "integer", "bigint", "long")
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,20 @@ class _Found:
     columns: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, tuple[Bound, Bound, Source]] = field(default_factory=dict)
     clustered: tuple[str, ...] = ()
+    files: int | None = None
+    overlaps: Mapping[str, float] = field(default_factory=dict)
     observed: UpdateHistory = field(default_factory=UpdateHistory)
     fingerprint: str = "declared"
 
 
+def all_statistics(workload: Workload) -> dict[str, TableStatistics]:
+    """Everything known about the base tables of a workload without reading a row."""
+    found = {name: table_statistics(workload, name) for name in workload.tables}
+    return {name: replace(table, details=_details(table, found)) for name, table in found.items()}
+
+
 def table_statistics(workload: Workload, name: str) -> TableStatistics:
-    """Everything known about one base table of the workload."""
+    """What is known about one base table by itself."""
     table = workload.tables[name]
     path = workload.path_of(name)
     found = _Found()
@@ -84,7 +96,78 @@ def table_statistics(workload: Workload, name: str) -> TableStatistics:
         ranges={**found.ranges, **declared_ranges},
         clustered=(*found.clustered, *table.key[:1]),
         fingerprint=found.fingerprint,
+        files=_files(found.files, rows, found.row_bytes),
+        details={
+            column: ColumnStatistics(_UNKNOWN, _UNKNOWN, Estimate(part, part, part, "measured"))
+            for column, part in found.overlaps.items()
+        },
+        foreign_keys=table.foreign_keys,
+        deletes=_deletes(updates, found.observed),
+        at=updates.at,
     )
+
+
+_UNKNOWN = Estimate(1.0, 1.0, 1.0, "default")
+
+
+def _files(counted: int | None, rows: Estimate, row_bytes: Estimate | None) -> Estimate:
+    if counted is not None:
+        return Estimate.of(float(counted), "measured")
+    size = rows.value * (row_bytes.value if row_bytes is not None else DEFAULT_ROW_BYTES)
+    return Estimate.of(max(1.0, size / FILE_BYTES), "default", least=1.0)
+
+
+def _deletes(updates: spec.Updates, observed: UpdateHistory) -> float:
+    """The part of the changed tuples that is deleted."""
+    if updates.inserts is None and updates.deletes is None and updates.modifies is None:
+        return 0.5 if observed.deletes is None else observed.deletes
+    modifies = updates.modifies or 0.0
+    return ((updates.deletes or 0.0) + modifies) / (1.0 + modifies)
+
+
+def _details(table: TableStatistics, tables: Mapping[str, TableStatistics]) -> dict[str, ColumnStatistics]:
+    """What keys, references, domains and ranges say about each column; else a labelled guess."""
+    widths = {column: _type_bytes(kind) for column, kind in table.columns.items()}
+    scale = table.row_bytes.value / max(sum(widths.values()), 1.0)
+    found = {}
+    for column, width in widths.items():
+        known = table.details.get(column)
+        one = 1 / max(table.files.value, 1.0) if column in table.clustered[:1] else 1.0
+        found[column] = ColumnStatistics(
+            distinct=_distinct(table, column, tables),
+            width_bytes=Estimate.of(max(width * scale, 0.1), table.row_bytes.source),
+            overlap=known.overlap if known is not None else Estimate.of(one, "default", most=1.0),
+        )
+    return found
+
+
+def _distinct(table: TableStatistics, column: str, tables: Mapping[str, TableStatistics]) -> Estimate:
+    """How many values a column takes, from what is declared or logged about it."""
+    if table.key == (column,):
+        return Estimate(table.rows.value, table.rows.lower, table.rows.upper, "derived")
+    parent, _, _ = table.foreign_keys.get(column, "").rpartition(".")
+    if parent in tables:
+        rows = tables[parent].rows
+        return Estimate.of(min(rows.value, table.rows.value), "derived")
+    if table.columns[column].lower() == "boolean":
+        return Estimate.of(2.0, "derived")
+    low, high, source = table.ranges.get(column, (None, None, "default"))
+    most = table.rows.value
+    if source != "default":
+        size = _span(table.columns[column], low, high)
+        if size is not None and size <= most:
+            return Estimate(size, min(size, max(size / 4, 1.0)), size, "derived")
+    return Estimate.of(max(min(most, most / 10), min(most, 1.0)), "default", most=most)
+
+
+def _span(kind: str, low: Bound | None, high: Bound | None) -> float | None:
+    """How many values lie between two bounds of a whole number or a date."""
+    kind = kind.lower().split("(")[0]
+    if isinstance(low, str) and isinstance(high, str) and kind == "date":
+        return float((date.fromisoformat(high[:10]) - date.fromisoformat(low[:10])).days + 1)
+    if isinstance(low, float | int) and isinstance(high, float | int) and kind in _WHOLE:
+        return float(high) - float(low) + 1
+    return None
 
 
 def _declared(value: float | None) -> Estimate | None:
@@ -100,8 +183,11 @@ def _changes_per_row(updates: spec.Updates, observed: UpdateHistory) -> float:
 def _from_types(columns: Mapping[str, str] | None) -> Estimate | None:
     if not columns:
         return None
-    widths = [_TYPE_BYTES.get(kind.lower().split("(")[0].split("<")[0].strip(), 20) for kind in columns.values()]
-    return Estimate.of(float(sum(widths)), "derived")
+    return Estimate.of(sum(_type_bytes(kind) for kind in columns.values()), "derived")
+
+
+def _type_bytes(kind: str) -> float:
+    return float(_TYPE_BYTES.get(kind.lower().split("(")[0].split("<")[0].strip(), 20))
 
 
 def _look(path: Path) -> _Found:
@@ -131,6 +217,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 def _delta(path: Path) -> _Found:
     from storage.log import open_log
+    from storage.pruning import overlap
     from storage.types import spark_types
 
     log = open_log(path)
@@ -143,6 +230,8 @@ def _delta(path: Path) -> _Found:
         columns=spark_types(snapshot.fields),
         ranges=_log_ranges(snapshot),
         clustered=snapshot.partition_columns,
+        files=snapshot.num_files,
+        overlaps={c: part for c in snapshot.columns if (part := overlap(snapshot, c)) is not None},
         observed=observed,
         fingerprint=f"delta {snapshot.table_id} version {snapshot.version}",
     )
@@ -220,6 +309,7 @@ def _parquet(files: Sequence[Path]) -> _Found:
         row_bytes=Estimate.of(size / rows, "measured", least=1.0) if rows else None,
         columns=columns,
         ranges=ranges,
+        files=len(files),
         fingerprint=_fingerprint(files),
     )
 

@@ -127,6 +127,12 @@ def resolve(engine: EngineSetting) -> Engine:
             )
 
 
+def priced_as(kind: str) -> Literal["spark", "sail"]:
+    """Whose coefficients price a workload's `engine:`; nothing is started, also not to ask which Java there is."""
+    java = os.environ.get("JAVA_HOME") or shutil.which("java")
+    return "sail" if kind == "sail" or (kind == "auto" and not java) else "spark"
+
+
 def open_session(
     engine: EngineSetting | Engine, *, app_name: str = "advisor", conf: Mapping[str, object] | None = None
 ) -> SparkSession:

@@ -95,6 +95,21 @@ def files_with_keys(snapshot: Snapshot, keys: Mapping[str, Sequence[Any] | pa.Ar
     return mask
 
 
+def overlap(snapshot: Snapshot, column: str) -> float | None:
+    """The part of the files in which one value of a column may lie, on average; None where bounds are missing.
+
+    1/n where each of n files has a range of its own, 1 where every file has the whole range.
+    """
+    bounds = _bounds(snapshot, column)
+    if bounds is None or not snapshot.num_files or not (bounds.low_known & bounds.high_known).all():
+        return None
+    lows, highs = np.sort(bounds.low), np.sort(bounds.high)
+    within = [
+        np.searchsorted(lows, ends, "right") - np.searchsorted(highs, ends, "left") for ends in (bounds.low, bounds.high)
+    ]
+    return float(np.mean(within)) / snapshot.num_files
+
+
 def files_where(snapshot: Snapshot, predicate: str | exp.Expr) -> Mask:
     """Files that can hold a row for which the predicate is true."""
     try:

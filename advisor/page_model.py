@@ -1,4 +1,4 @@
-"""Prices every way to keep a view with H87's page model, in seconds a day.
+"""Prices every way to keep a view with H87's page model, in seconds a day of a disk of 1987.
 
 The paper prices immediate, deferred and query modification. Recomputing is priced here with its page and
 tuple costs: the definition is evaluated in full and the view's pages are written.
@@ -6,15 +6,17 @@ tuple costs: the definition is evaluated in full and the view's pages are writte
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
+from advisor.offers import QUERY_MODIFICATION, Item, Offer, Offers, Rates, strategy_of
 from costmodels import hanson
+from costmodels.axis import CENTRE, QUERIES, SIZE, UPDATES, Vector, constant, full, swept, vector
 from profiles.statistics import Estimate
 
-QUERY_MODIFICATION = "query_modification"
 _READ = {1: hanson.C_query1, 2: hanson.C_query2, 3: hanson.C_query3}
 _costs = lru_cache(maxsize=16)(hanson.costs)
 RARELY = 0.001
@@ -141,71 +143,44 @@ def view_pages(view: ViewModel, p: hanson.Parameters) -> float:
     return {1: p.f * p.b / 2, 2: p.f * p.b, 3: 1.0}[view.model]
 
 
-def strategy_of(candidate: str) -> str:
-    """
-    >>> strategy_of("deferred/recompute")
-    'deferred'
-    """
-    return candidate.partition("/")[0]
+def offers(view: str, model: ViewModel, estimates: Mapping[str, Estimate], size_bytes: float) -> Offers:
+    """Every way to keep a view, priced along the axis."""
+    along = {name: vector(estimate, f"{view}.{name}") for name, estimate in estimates.items()}
+    along["updates"], along["queries"] = swept(along["updates"], UPDATES), swept(along["queries"], QUERIES)
+    drawn = {name: full(number) for name, number in along.items()}
+    points = [Quantities(**{name: float(number[i]) for name, number in drawn.items()}) for i in range(SIZE)]
+    prices = [price(model, each) for each in points]
+    found = {c: np.asarray([each[c] for each in prices]) for c in prices[CENTRE]}
+    here = points[CENTRE]
+    return Offers(
+        view,
+        Rates(along["updates"], along["queries"]),
+        {
+            c: Offer(c, seconds, tuple(_items(model, here, c, seconds)), storage_bytes=_stored(c) * size_bytes)
+            for c, seconds in found.items()
+        },
+    )
 
 
-def algorithm_of(candidate: str) -> str | None:
-    """The algorithm of a candidate; query modification has none."""
-    return candidate.partition("/")[2] or None
+def _stored(candidate: str) -> float:
+    return 0.0 if candidate == QUERY_MODIFICATION else 1.0
 
 
-def by_strategy(candidates: Mapping[str, float]) -> dict[str, float]:
-    """The cost of each strategy with its best algorithm."""
-    best: dict[str, float] = {}
-    for candidate, cost in candidates.items():
-        strategy = strategy_of(candidate)
-        best[strategy] = min(cost, best.get(strategy, math.inf))
-    return best
-
-
-def cheapest(candidates: Mapping[str, float]) -> str:
-    """The cheapest candidate; of equals the first, which is the simplest to operate."""
-    least = min(candidates.values())
-    return next(c for c, cost in candidates.items() if cost <= least * (1 + 1e-9) + 1e-12)
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Where another strategy becomes the cheapest, if only one rate changes."""
-
-    rate: float
-    above: bool
-    strategy: str
-
-
-def turning_point(costs_at: Callable[[float], Mapping[str, float]], rate: float, strategy: str) -> Turn | None:
-    """The rate nearest to `rate` at which `strategy` stops being the cheapest, found by bisection.
-
-    Looks from a thousandth to a thousand times the rate; None when the choice holds throughout.
-    """
-
-    def winner(at: float) -> str:
-        return strategy_of(cheapest(costs_at(at)))
-
-    start = rate if rate > 0 else 0.01
-    if winner(start) != strategy:
-        return None
-    found: list[Turn] = []
-    for direction in (1, -1) if rate > 0 else (1,):
-        inside = start
-        for step in range(1, 10):
-            outside = start * 10 ** (direction * step / 3)
-            if winner(outside) == strategy:
-                inside = outside
-                continue
-            for _ in range(16):
-                middle = math.sqrt(inside * outside)
-                inside, outside = (middle, outside) if winner(middle) == strategy else (inside, middle)
-            found.append(Turn(outside, direction > 0, winner(outside)))
-            break
-    return min(found, key=lambda turn: abs(math.log(turn.rate / start)), default=None)
-
-
-def central(estimates: Mapping[str, Estimate]) -> Quantities:
-    """The quantities at the estimates' values."""
-    return Quantities(**{field.name: estimates[field.name].value for field in fields(Quantities)})
+def _items(model: ViewModel, q: Quantities, candidate: str, seconds: Vector) -> Iterator[Item]:
+    """What a candidate does at the estimates' values: how often, and what it takes each time."""
+    p = parameters(q)
+    whole = float(seconds[CENTRE])
+    if candidate == QUERY_MODIFICATION:
+        yield Item("read", constant(q.queries), (), constant(modified_query(model, p) / 1000))
+        return
+    read = _READ[model.model](p) / 1000
+    rest = max(whole - p.q * read, 0.0)
+    strategy = strategy_of(candidate)
+    if strategy == "immediate":
+        times, what = q.updates, "update"
+    else:
+        moments = most_moments(model, p) if candidate.endswith("/recompute") else deferred(model, p)[1]
+        times, what = (moments * p.k / (moments + p.k) if p.k else 0.0), "refresh"
+    if times:
+        yield Item(what, constant(times), (), constant(rest / times))
+    yield Item("read", constant(q.queries), (), constant(read))

@@ -1,23 +1,20 @@
-"""Brings together what is known about a view: its shape, the statistics of its tables, the estimates to price."""
+"""What H87's page model asks of a view: the model it resembles, and the estimates of the paper's parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from advisor.pricing import ViewModel
+from advisor.page_model import ViewModel
 from profiles import specification as spec
 from profiles.selectivity import conjunction, owner, selectivity
-from profiles.sources import table_statistics
+from profiles.sources import DEFAULT_QUERIES
 from profiles.statistics import Estimate, TableStatistics, weakest
 from profiles.units import SECONDS_A_DAY
 from profiles.workload import Workload
 from views.conditions import AllOf, Comparison, Condition, columns_of
 from views.errors import ViewError
 from views.shape import Catalog, Shape, filter_condition, shape_of
-
-DEFAULT_QUERIES = 100.0
-"""Queries a day of a view that declares none: q of H87's Figure 1."""
 
 _ONE = Estimate(1.0, 1.0, 1.0, "derived")
 
@@ -31,7 +28,7 @@ class Gathered:
     shape: Shape
     model: ViewModel
     estimates: Mapping[str, Estimate]
-    """By the names of `pricing.Quantities`."""
+    """By the names of `page_model.Quantities`."""
     largest: TableStatistics
     tables: tuple[TableStatistics, ...]
     approximations: tuple[str, ...]
@@ -50,11 +47,6 @@ def catalog_of(workload: Workload, statistics: Mapping[str, TableStatistics]) ->
             spelled.setdefault(table.table.casefold(), name)
     columns = {name: statistics[name].columns if name in statistics else () for name in workload.tables}
     return Catalog(columns=columns, views=workload.sql, spelled=spelled)
-
-
-def all_statistics(workload: Workload) -> dict[str, TableStatistics]:
-    """The statistics of every base table."""
-    return {name: table_statistics(workload, name) for name in workload.tables}
 
 
 def shapes_of(workload: Workload, catalog: Catalog) -> dict[str, Shape]:
@@ -207,17 +199,22 @@ def _approximations(shape: Shape, largest: TableStatistics, tables: Mapping[str,
     yield from shape.oddities
 
 
+def defaults_of_table(table: TableStatistics) -> Iterator[str]:
+    """What had to be assumed about a table, in words."""
+    if table.rows.source == "default":
+        yield f"rows of {table.name} ({table.rows.value:,.0f})"
+    if table.row_bytes.source == "default" and table.rows.value > 0:
+        yield f"row size of {table.name} ({table.row_bytes.value:,.0f} bytes)"
+    if table.updates_per_day.source == "default":
+        yield f"updates of {table.name} (none)"
+    elif table.rows_per_update.source == "default" and table.updates_per_day.value > 0:
+        yield f"rows per update of {table.name} ({table.rows_per_update.value:,.0f})"
+
+
 def _defaults(view: str, tables: Mapping[str, TableStatistics], estimates: Mapping[str, Estimate]) -> Iterator[str]:
     """The estimates that are only defaults, named by the data they stand for."""
     for table in tables.values():
-        if table.rows.source == "default":
-            yield f"rows of {table.name} ({table.rows.value:,.0f})"
-        if table.row_bytes.source == "default" and table.rows.value > 0:
-            yield f"row size of {table.name} ({table.row_bytes.value:,.0f} bytes)"
-        if table.updates_per_day.source == "default":
-            yield f"updates of {table.name} (none)"
-        elif table.rows_per_update.source == "default" and table.updates_per_day.value > 0:
-            yield f"rows per update of {table.name} ({table.rows_per_update.value:,.0f})"
+        yield from defaults_of_table(table)
     if estimates["queries"].source == "default":
         yield f"queries of {view} ({DEFAULT_QUERIES:,.0f} a day)"
     if estimates["queried"].source == "default":

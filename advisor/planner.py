@@ -1,0 +1,273 @@
+"""Chooses how each view is kept: the cheapest permitted way, views that read each other together.
+
+A view's alternatives are compared by what they cost in all: its own work, and what they change in the work of the
+views that read it or that it reads. One view after the other takes what is cheapest given the others, until none
+moves. Then the storage budget is kept, and what is done today stays where the saving is not worth a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from advisor.offers import (
+    QUERY_MODIFICATION,
+    Offer,
+    Offers,
+    algorithm_of,
+    by_strategy,
+    cheapest,
+    strategy_of,
+)
+from costmodels.axis import Vector, constant
+from profiles import specification as spec
+from views.errors import WorkloadError
+
+DEAD_ZONE = 1.1
+"""What is done today stays unless something is this much cheaper."""
+PAYBACK_DAYS = 30.0
+"""A change whose building is not paid back in so many days is not made."""
+_PASSES = 4
+
+Choice = dict[str, str]
+"""By view, a candidate."""
+Pricer = Callable[[str, Mapping[str, str], Mapping[str, Offer]], Offers]
+"""The offers of a view, given how the others are kept."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was chosen for one view, from what, and what came in the way of the cheapest."""
+
+    view: str
+    choice: str
+    offers: Offers
+    """Each with what it changes in the work of other views."""
+    permitted: tuple[str, ...]
+    excluded: Mapping[str, str]
+    """Candidates that were ruled out, and why."""
+    today: str
+    today_declared: bool
+    held: str | None = None
+    """Why the cheapest permitted candidate was not chosen; None where it was."""
+
+    @property
+    def best(self) -> str:
+        """The cheapest permitted candidate."""
+        return cheapest(self.offers.costs(self.permitted))
+
+
+def decide(
+    views: Mapping[str, spec.View],
+    readers: Mapping[str, Sequence[str]],
+    price: Pricer,
+    budget_bytes: float | None = None,
+) -> dict[str, Decision]:
+    """The choice for every view; `views` has each after those it reads, `readers` those that read each directly."""
+    choice: Choice = {}
+    offers: dict[str, Offers] = {}
+    for view in views:
+        choice[view] = QUERY_MODIFICATION
+    found: dict[str, Offer] = {}
+    for group in _components(views, readers):
+        _settle(group, views, choice, found, offers, price)
+    decisions = {view: _decision(view, views[view], choice, found, offers, price, readers) for view in views}
+    if budget_bytes is not None:
+        decisions = _within(budget_bytes, decisions)
+    return decisions
+
+
+def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ...], dict[str, str]]:
+    """What the workload allows, and why the rest is ruled out."""
+    allowed, excluded = [], {}
+    for candidate, offer in offers.offers.items():
+        strategy, algorithm = strategy_of(candidate), algorithm_of(candidate)
+        by_clock = view.max_staleness is not None or view.strategy == "deferred"
+        if view.strategy not in ("auto", strategy) or view.algorithm not in ("auto", algorithm):
+            excluded[candidate] = "pinned to something else"
+        elif view.readers == "external" and strategy == QUERY_MODIFICATION:
+            excluded[candidate] = "others read it as a table"
+        elif view.readers == "external" and strategy == "deferred" and not by_clock:
+            excluded[candidate] = "others read it as a table, and it may not be stale"
+        elif view.max_query_latency is not None and offer.latency_seconds > view.max_query_latency:
+            excluded[candidate] = "a read would take too long"
+        else:
+            allowed.append(candidate)
+    if not allowed:
+        too_slow = [c for c, why in excluded.items() if why == "a read would take too long"]
+        if not too_slow:
+            raise WorkloadError(
+                f"view {offers.view!r}: no installed algorithm does what its pins ask for",
+                "remove the pin, or run advisor explain to see which algorithms apply",
+            )
+        fastest = min(too_slow, key=lambda c: offers.offers[c].latency_seconds)
+        allowed, excluded = [fastest], {c: w for c, w in excluded.items() if c != fastest}
+    return tuple(allowed), excluded
+
+
+def _components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Views that are connected by reading each other, in order."""
+    root = {view: view for view in views}
+
+    def find(view: str) -> str:
+        while root[view] != view:
+            view = root[view]
+        return view
+
+    for view, above in readers.items():
+        for reader in above:
+            root[find(reader)] = find(view)
+    groups: dict[str, list[str]] = {}
+    for view in root:
+        groups.setdefault(find(view), []).append(view)
+    return list(groups.values())
+
+
+def _settle(
+    group: Sequence[str],
+    views: Mapping[str, spec.View],
+    choice: Choice,
+    found: dict[str, Offer],
+    offers: dict[str, Offers],
+    price: Pricer,
+) -> None:
+    """Let one view after the other take what makes the group cheapest, until none moves."""
+
+    def total(trial: Choice) -> tuple[float, dict[str, Offers]]:
+        made: dict[str, Offers] = {}
+        seen: dict[str, Offer] = {}
+        cost = 0.0
+        for view in reversed(group):
+            made[view] = price(view, trial, seen)
+            seen[view] = made[view].offers[trial[view]]
+            cost += seen[view].a_day
+        found.update(seen)
+        return cost, made
+
+    for view in reversed(group):
+        offers[view] = price(view, choice, found)
+        allowed, _ = permitted_candidates(views[view], offers[view])
+        choice[view] = cheapest(offers[view].costs(allowed))
+        found[view] = offers[view].offers[choice[view]]
+    if len(group) > 1:
+        for _ in range(_PASSES):
+            moved = False
+            for view in group:
+                least, _ = total(choice)
+                allowed, _ = permitted_candidates(views[view], price(view, choice, found))
+                for candidate in allowed:
+                    cost, _ = total({**choice, view: candidate})
+                    if cost < least * (1 - 1e-9):
+                        least, choice[view], moved = cost, candidate, True
+            if not moved:
+                break
+        _, made = total(choice)
+        offers.update(made)
+
+
+def _decision(
+    view: str,
+    given: spec.View,
+    choice: Choice,
+    found: dict[str, Offer],
+    offers: Mapping[str, Offers],
+    price: Pricer,
+    readers: Mapping[str, Sequence[str]],
+) -> Decision:
+    mine = _with_others(view, choice, offers, price, readers)
+    permitted, excluded = permitted_candidates(given, mine)
+    today = today_of(given, mine)
+    declared = given.today.seconds if given.today is not None else None
+    if declared is not None and today in mine.offers:
+        known = replace(mine.offers[today], seconds=constant(declared), declared=True)
+        mine = replace(mine, offers={**mine.offers, today: known})
+    costs = mine.costs(permitted)
+    best, held = cheapest(costs), None
+    chosen = best
+    if given.today is not None and today in permitted and today != best:
+        saving = costs[today] - costs[best]
+        build = mine.offers[best].build_seconds
+        if costs[today] <= costs[best] * DEAD_ZONE:
+            chosen, held = today, "dead zone"
+        elif saving * PAYBACK_DAYS < build:
+            chosen, held = today, "payback"
+    return Decision(view, chosen, mine, permitted, excluded, today, given.today is not None, held)
+
+
+def _with_others(
+    view: str,
+    choice: Choice,
+    offers: Mapping[str, Offers],
+    price: Pricer,
+    readers: Mapping[str, Sequence[str]],
+) -> Offers:
+    """A view's offers, each with what it changes in the work of the views that it is connected with."""
+    if not readers.get(view) and not any(view in above for above in readers.values()):
+        return offers[view]
+    group = next(each for each in _components(readers, readers) if view in each)
+
+    def others(trial: Choice) -> tuple[Vector, Offers]:
+        seen: dict[str, Offer] = {}
+        whole, own = constant(0.0), offers[view]
+        for each in reversed(group):
+            made = price(each, trial, seen)
+            seen[each] = made.offers[trial[each]]
+            if each == view:
+                own = made
+            else:
+                whole = whole + seen[each].seconds
+        return whole, own
+
+    now, _ = others(choice)
+    found = {}
+    for candidate in offers[view].offers:
+        rest, own = others({**choice, view: candidate})
+        offer = own.offers[candidate]
+        found[candidate] = replace(offer, seconds=offer.seconds + rest - now)
+    return replace(offers[view], offers=found)
+
+
+def today_of(view: spec.View, offers: Offers) -> str:
+    """The candidate in use now; a view that says nothing is an ordinary, virtual one."""
+    if view.today is None:
+        return "deferred/recompute" if view.readers == "external" else QUERY_MODIFICATION
+    if view.today.strategy == QUERY_MODIFICATION:
+        return QUERY_MODIFICATION
+    wanted = view.today.algorithm
+    if wanted is None or f"{view.today.strategy}/{wanted}" not in offers.offers:
+        mine = {c: o.a_day for c, o in offers.offers.items() if strategy_of(c) == view.today.strategy}
+        incremental = {c: cost for c, cost in mine.items() if algorithm_of(c) != "recompute"}
+        return cheapest(incremental or mine)
+    return f"{view.today.strategy}/{wanted}"
+
+
+def _within(budget_bytes: float, decisions: dict[str, Decision]) -> dict[str, Decision]:
+    """Give up what costs least per byte until what is stored fits."""
+    decided = dict(decisions)
+
+    def size(decision: Decision) -> float:
+        return decision.offers.offers[decision.choice].storage_bytes
+
+    while sum(map(size, decided.values())) > budget_bytes:
+        moves = []
+        for view, decision in decided.items():
+            mine = decision.offers.offers[decision.choice]
+            for candidate in decision.permitted:
+                other = decision.offers.offers[candidate]
+                freed = mine.storage_bytes - other.storage_bytes
+                if freed > 0:
+                    moves.append(((other.a_day - mine.a_day) / freed, view, candidate))
+        if not moves:
+            taken = sum(map(size, decided.values()))
+            raise WorkloadError(
+                f"the views that must be stored take {taken:,.0f} bytes, more than the budget",
+                "raise budget.storage, or let other views be virtual",
+            )
+        _, view, candidate = min(moves)
+        decided[view] = replace(decided[view], choice=candidate, held="budget")
+    return decided
+
+
+def strategies(decision: Decision) -> dict[str, float]:
+    """The cost of each strategy with its best permitted algorithm, of those that are ruled out with the best of all."""
+    return by_strategy(decision.offers.costs()) | by_strategy(decision.offers.costs(decision.permitted))
