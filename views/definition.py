@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -64,7 +65,7 @@ class Definition:
             return query_of(self.program)
         return self.query
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Changes when the meaning may have: not with spaces, comments or the case of keywords."""
         return hashlib.sha256(self.query.sql(dialect="spark", comments=False).encode()).hexdigest()[:16]
