@@ -83,6 +83,8 @@ class Evaluation:
             along = riders(delta, stage, {*wanted, *gates})
             ridden |= {(rider.predicate, rider.number) for rider, _ in along}
             own = self.read_later(delta, stage, ridden)
+            if not own and not along:
+                continue  # whoever reads it derives nothing
             rows = self.run(stage_program(program, stage, along, own, self.local))
             if rows is None:
                 self.empty.add(stage)

@@ -360,10 +360,11 @@ class Runner:
         return self.named(key, lambda: table.snapshot(version) if mask is None else table.rows(mask, version))
 
     def frame(self, rows: pa.Table) -> DataFrame:
-        """Rows of the driver on the engine; without any, their types must be told."""
+        """Rows of the driver on the engine, in one piece: Sail divides by zero in pieces without rows."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return self.spark.createDataFrame(rows, from_arrow_schema(rows.schema) if not rows.num_rows else None)
+        schema = from_arrow_schema(rows.schema) if not rows.num_rows else None  # without rows, types must be told
+        return self.spark.createDataFrame(rows.combine_chunks(), schema)
 
     def named(self, key: Hashable, rows: Callable[[], DataFrame]) -> str:
         """A temporary view made once per key; its name is never reused, because some engines bind late."""

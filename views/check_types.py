@@ -25,6 +25,13 @@ _FAMILIES = {
     "a collection": {exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type.STRUCT},
 }
 
+_SURE = {
+    *exp.DataType.SIGNED_INTEGER_TYPES,
+    *exp.DataType.TEXT_TYPES,
+    exp.DataType.Type.BOOLEAN,
+    exp.DataType.Type.DATE,
+}
+
 
 def check_types(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
     """The query with its types, if no expression contradicts them; else a ViewError with the place."""
@@ -42,6 +49,17 @@ def check_types(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
 def compares_alike(query: exp.Query) -> bool:
     """Whether every equality of a typed query compares values of one kind, so that equality is transitive."""
     return all(_kind(node.this) == _kind(node.expression) for node in query.find_all(exp.EQ, exp.NullSafeEQ, exp.NEQ))
+
+
+def column_type(node: exp.Expr) -> str:
+    """The type of an output column of a typed query, empty where it is not known for sure.
+
+    Of numbers with a fraction sqlglot does not tell what Spark makes of them.
+    """
+    kind = node.type
+    if kind is None or kind.this not in _SURE or kind.expressions:
+        return ""
+    return kind.sql(dialect="spark").lower()
 
 
 def _kind(node: exp.Expr) -> str | None:

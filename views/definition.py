@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
 from views.catalog import CLOCK, NOW, TODAY, Catalog, Relation
-from views.check_types import check_types, compares_alike
+from views.check_types import check_types, column_type, compares_alike
 from views.errors import ViewError
 from views.merge import merge
 from views.parsing import parse
@@ -64,7 +65,7 @@ class Definition:
             return query_of(self.program)
         return self.query
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Changes when the meaning may have: not with spaces, comments or the case of keywords."""
         return hashlib.sha256(self.query.sql(dialect="spark", comments=False).encode()).hexdigest()[:16]
@@ -114,7 +115,8 @@ def define_all(
         worse = tuple(Reason("READS_NOT_INCREMENTAL", f"reads {d.view!r}") for d in read if d.reasons)
         kept = tuple(reason for reason in found.reasons if not _of_view(reason, done))
         done[view] = replace(found, reasons=kept + worse)
-        catalog = catalog.extended(Relation(view, dict.fromkeys(found.columns, "")))
+        types = dict(zip(found.columns, map(column_type, found.query.selects), strict=False))
+        catalog = catalog.extended(Relation(view, {c: types.get(c, "") for c in found.columns}))
 
     for view in texts:
         visit(view, ())

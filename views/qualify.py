@@ -385,6 +385,7 @@ class _Names:
                     ordered.set("this", exp.column(match, quoted=True))
         if select.args.get("distinct"):
             shown = {each.unalias().sql(): each.alias for each in select.expressions}
+            shown |= {exp.column(name, quoted=True).sql(): name for name in list(shown.values())}
             for ordered in order.expressions:
                 if (text := ordered.this.sql()) not in shown:
                     self.fail(

@@ -33,6 +33,8 @@ class Base:
         self.aliases = {each.alias_or_name for each in query.find_all(exp.Table, exp.Subquery, exp.Values)}
         self.ctes = {cte.alias: cte.this for cte in query.find_all(exp.CTE)}
         self.translated: dict[str, str] = {}
+        self.types: dict[str, dict[str, str]] = {}
+        """Of the predicates of subqueries: the types of their columns that are known."""
 
     def fail(self, node: Expr, problem: str, hint: str) -> NoReturn:
         raise ViewError(f"{self.label}: {place(node)}{problem}", hint)
@@ -95,12 +97,11 @@ class Base:
         if not isinstance(value, exp.Column):
             return None
         relation = next((s.relation for s in subgoals if s.alias == value.table), "")
-        predicate = self.predicates.get(relation)
-        if predicate is None:
-            known = self.catalog.relations.get(relation)
-            kind = known.columns.get(value.name) if known is not None else None
-            return exp.cast(exp.null(), kind, dialect="spark") if kind else None
-        if value.name not in predicate.body:
+        known, predicate = self.catalog.relations.get(relation), self.predicates.get(relation)
+        kind = (known.columns if known is not None else self.types.get(relation, {})).get(value.name)
+        if kind:
+            return exp.cast(exp.null(), kind, dialect="spark")
+        if predicate is None or value.name not in predicate.body:
             return None
         place = predicate.body.index(value.name)
         types = (self._null_like(rule.subgoals, rule.head[place]) for rule in predicate.rules)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from views.check_types import column_type
 from views.places import fragment
 from views.rules import (
     Aggregate,
@@ -46,6 +47,13 @@ class Translator(Windows):
         return self.translated_query(node, domain, name)
 
     def translated_query(self, node: Expr, domain: Domain | None, name: str | None = None) -> Relation:
+        found = self.translated_part(node, domain, name)
+        if isinstance(node, exp.Query):
+            types = (column_type(each) for each in node.selects)
+            self.types[found.name] = {c: kind for c, kind in zip(found.columns, types, strict=False) if kind}
+        return found
+
+    def translated_part(self, node: Expr, domain: Domain | None, name: str | None) -> Relation:
         match node:
             case exp.Select():
                 if not limits(node):

@@ -10,5 +10,5 @@ SELECT x.k, x.n, y.m FROM (SELECT b AS k, COUNT(*) AS n FROM r GROUP BY b) AS x 
 --   exists_2(outer_1 = groups.b) :- groups, NOT groups.b IS NULL.
 -- the_view: bag
 --   the_view(k = groups.b, n = groups.count_1, m = groups_2.count_1) :- groups, groups_2, groups.b = groups_2.b.
---   the_view(k = groups.b, n = groups.count_1, m = NULL) :- groups, ¬exists(groups.b).
---   the_view(k = CAST(NULL AS INT), n = NULL, m = groups_2.count_1) :- groups_2, ¬exists_2(groups_2.b).
+--   the_view(k = groups.b, n = groups.count_1, m = CAST(NULL AS BIGINT)) :- groups, ¬exists(groups.b).
+--   the_view(k = CAST(NULL AS INT), n = CAST(NULL AS BIGINT), m = groups_2.count_1) :- groups_2, ¬exists_2(groups_2.b).

@@ -14,4 +14,4 @@ SELECT x.a, q.b, q.d FROM r AS x LEFT JOIN (SELECT COALESCE(r.b, s.b) AS b, s.d 
 --   exists_3(outer_1 = q.b) :- select q, NOT q.b IS NULL.
 -- the_view: bag
 --   the_view(x.a, q.b, q.d) :- r x, select q, x.a = q.b.
---   the_view(x.a, b = NULL, d = CAST(NULL AS INT)) :- r x, ¬exists_3(x.a).
+--   the_view(x.a, b = CAST(NULL AS BIGINT), d = CAST(NULL AS INT)) :- r x, ¬exists_3(x.a).
