@@ -61,6 +61,16 @@ def weakest(sources: Iterable[Source]) -> Source:
 
 
 @dataclass(frozen=True)
+class ColumnStatistics:
+    """One column: how many values it takes, how wide they are, and how they lie over the files."""
+
+    distinct: Estimate
+    width_bytes: Estimate
+    overlap: Estimate
+    """The part of the files in which one of its values may lie: 1 where nothing prunes."""
+
+
+@dataclass(frozen=True)
 class TableStatistics:
     """One base table: size, update transactions, and what helps to guess selectivities."""
 
@@ -80,6 +90,22 @@ class TableStatistics:
     """Columns by which a scan can skip files: partition columns and the first key column."""
     fingerprint: str = "declared"
     """Changes when the data does."""
+    files: Estimate = Estimate(1.0, 1.0, 1.0, "default")
+    details: Mapping[str, ColumnStatistics] = field(default_factory=dict)
+    """By column, where anything is known of it."""
+    conditions: Mapping[str, Estimate] = field(default_factory=dict)
+    """By condition on its columns, as SQL: the part of the rows that passes, where that was sampled."""
+    combinations: Mapping[str, Estimate] = field(default_factory=dict)
+    """By expressions over its columns, as SQL: how many combinations of values they take together."""
+    joins: Mapping[str, Estimate] = field(default_factory=dict)
+    """By `column=other.column`: the part of all pairs of rows that are equal there, |R ⋈ S| / (|R| |S|)."""
+    matched: Mapping[str, Estimate] = field(default_factory=dict)
+    """By the same names: the part of this table's rows that has a partner in the other."""
+    foreign_keys: Mapping[str, str] = field(default_factory=dict)
+    deletes: float = 0.5
+    """The part of the changed tuples that is deleted; a modification deletes one and inserts one."""
+    at: tuple[int, ...] = ()
+    """The minutes of the day at which updates come, where they come in batches."""
 
     def column(self, name: str) -> str | None:
         """The table's own spelling of a column."""
