@@ -11,7 +11,7 @@ below one are stored decides what its plan reads; what reads it decides how ofte
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -192,6 +192,7 @@ class _View:
     name: str
     below: frozenset[str]
     _maintained: dict[tuple[str, int], tuple[list[Step], Vector]] = field(default_factory=dict)
+    _plans: dict[tuple[str, ...], tuple[Plan, tuple[spark.Stage, ...]] | None] = field(default_factory=dict)
     _offers: dict[tuple[object, ...], Offers] = field(default_factory=dict)
 
     # The view as the runner would open it
@@ -313,14 +314,15 @@ class _View:
 
     @cached_property
     def plans(self) -> dict[str, Plan]:
-        """By algorithm, the plan when everything has changed; only of algorithms that apply."""
-        found = {}
-        for name, executor in executors().items():
-            if executor.stores:
-                plan = executor.plan(self.definition, self.definition.relations)
-                if isinstance(plan, Plan):
-                    found[name] = plan
-        return found
+        """By algorithm, the plan when all that is ever updated has changed; only of algorithms that apply."""
+        updated = {table for stream in self.model.streams for table in stream.tables}
+        changing = [
+            name
+            for name in self.sources
+            if name in updated or (name in self.model.definitions and self.lower(name).base & updated)
+        ]
+        found = {name: self._planned(name, tuple(changing)) for name, each in executors().items() if each.stores}
+        return {name: planned[0] for name, planned in found.items() if planned is not None}
 
     @cached_property
     def where(self) -> Expr | None:
@@ -394,20 +396,19 @@ class _View:
         return self._maintained[key]
 
     def _maintain(self, algorithm: str, changes: Mapping[str, Change]) -> tuple[list[Step], Vector]:
-        executor = executors()[algorithm]
-        plan = executor.plan(self.definition, tuple(changes))
-        if not isinstance(plan, Plan):  # too large when several change at once
+        found = self._planned(algorithm, tuple(changes))
+        if found is None:  # too large when several change at once
             return self.rebuild("recompute"), self.relation.rows
+        plan, statements = found
         steps: list[Step] = []
         rows = constant(0.0)
         for step in plan.maintain:
             match step:
                 case ApplyDelta(delta=delta):
                     assert self.program is not None
-                    inexact = spark.inexact_columns(self.program, self._types)
                     relations = {n: self.known.relations[n] for n in self.definition.relations}
-                    cards = spark.change_of(delta, self.program, plan.states, relations, changes, inexact)
-                    steps += spark.followed(delta, plan.states, self.known, changes, cards)
+                    cards = spark.change_of(delta, self.program, plan.states, relations, changes, self._inexact)
+                    steps += spark.followed(delta, statements, plan.states, self.known, changes, cards)
                     rows = rows + cards[self.name + DELTA].rows
                 case Replace():
                     steps += self.rebuild(algorithm)
@@ -415,6 +416,21 @@ class _View:
                 case Evaluate() | ReadStored():
                     raise AssertionError("maintenance answers no read")
         return steps, rows
+
+    def _planned(self, algorithm: str, changed: tuple[str, ...]) -> tuple[Plan, tuple[spark.Stage, ...]] | None:
+        """The plan for what has changed, and its statements; None where the algorithm has none."""
+        key = (algorithm, *changed)
+        if key not in self._plans:
+            plan = executors()[algorithm].plan(self.definition, changed)
+            self._plans[key] = None
+            if isinstance(plan, Plan):
+                deltas = [step.delta for step in plan.maintain if isinstance(step, ApplyDelta)]
+                self._plans[key] = plan, tuple(stage for delta in deltas for stage in spark.staged(delta))
+        return self._plans[key]
+
+    @cached_property
+    def _inexact(self) -> frozenset[tuple[str, str]]:
+        return frozenset() if self.program is None else spark.inexact_columns(self.program, self._types)
 
     @cached_property
     def _types(self) -> Mapping[str, Mapping[str, str]]:
@@ -462,7 +478,7 @@ class _View:
             build = sum((work.seconds(prices) for _, work in self.rebuild(algorithm)), constant(0.0))
             kept = [self.known.layouts[state.table] for state in self.plans[algorithm].states]
             size = float(sum((layout.bytes for layout in (self.layout, *kept)), constant(0.0))[CENTRE])
-            common = {"build_seconds": float(build[CENTRE]), "storage_bytes": size}
+            costs = float(build[CENTRE]), size
             followed = [
                 item(
                     f"update of {', '.join(t for t in s.tables if t in self.base)}",
@@ -472,11 +488,22 @@ class _View:
                 for s in self.streams
             ]
             name = f"immediate/{algorithm}"
-            found[name] = Offer(name, _total((*followed, reads)), (*followed, reads), read_seconds, **common)
+            found[name] = Offer(
+                name,
+                _total((*followed, reads)),
+                (*followed, reads),
+                read_seconds,
+                build_seconds=costs[0],
+                storage_bytes=costs[1],
+            )
             name = f"deferred/{algorithm}"
             found[name] = min(
                 (
-                    self._deferred(name, algorithm, demand, period, sharers, reads, item, common)
+                    replace(
+                        self._deferred(name, algorithm, demand, period, sharers, reads, item),
+                        build_seconds=costs[0],
+                        storage_bytes=costs[1],
+                    )
                     for period in self._periods
                 ),
                 key=lambda offer: offer.a_day,
@@ -504,7 +531,10 @@ class _View:
     def _periods(self) -> tuple[float | None, ...]:
         """By reads, or by a clock within the allowed staleness."""
         view = self.model.workload.views[self.name]
-        by_clock = tuple(view.max_staleness / n for n in (1, 2, 4)) if view.max_staleness else ()
+        # Waiting longer is never dearer, but for the engine that a clock of few ticks starts each time.
+        by_clock: tuple[float, ...] = (view.max_staleness,) if view.max_staleness else ()
+        if view.max_staleness and view.max_staleness >= _STAYS_UP_SECONDS:
+            by_clock = (view.max_staleness, _STAYS_UP_SECONDS / 2)
         if view.readers == "external":
             return by_clock or (SECONDS_A_DAY,)
         return (None, *by_clock)
@@ -517,18 +547,17 @@ class _View:
         period: float | None,
         sharers: int,
         reads: Item,
-        item: object,
-        common: Mapping[str, float],
+        item: Callable[[str, Vector, Sequence[Step]], Item],
     ) -> Offer:
         refreshes = self._refreshes(demand, period)
         items = []
         for tables, times, tuples in self._batches(refreshes):
             what = f"refresh after changes of {', '.join(tables)}"
-            items.append(item(what, times, self.maintain(algorithm, tuples)[0]))  # type: ignore[operator]
+            items.append(item(what, times, self.maintain(algorithm, tuples)[0]))
         if period is not None and period >= _STAYS_UP_SECONDS:
             start = Work()
             start.add(sessions=1 / sharers)
-            items.append(item("start of an engine", refreshes, [("start", start)]))  # type: ignore[operator]
+            items.append(item("start of an engine", refreshes, [("start", start)]))
         pending = max((float(i.seconds[CENTRE]) for i in items), default=0.0) if period is None else 0.0
         return Offer(
             name,
@@ -537,7 +566,6 @@ class _View:
             float(reads.seconds[CENTRE]) + pending,
             period,
             float(refreshes[CENTRE]),
-            **common,
         )
 
     def _refreshes(self, demand: Demand, period: float | None) -> Vector:

@@ -18,12 +18,23 @@ import numpy as np
 from sqlglot import exp
 
 from costmodels.axis import Vector, constant
+from views.deltas import COUNT
 from views.equalities import classes
 from views.rules import Aggregate, Bag, Expr, Negation, Partitioned, Predicate, Program, Rule, Set
 from views.states import ROWS, SIDE, STALE
 
 _COMPARED = 1 / 3
 """The part of the pairs that passes an inequality between two relations, as System R has it."""
+
+
+_columns: dict[int, tuple[Expr, tuple[exp.Column, ...]]] = {}
+
+
+def columns_of(expression: Expr) -> tuple[exp.Column, ...]:
+    """The columns in an expression of a program: looked up once, as the trees of programs never change."""
+    if id(expression) not in _columns:
+        _columns[id(expression)] = expression, tuple(expression.find_all(exp.Column))
+    return _columns[id(expression)][1]
 
 
 def distinct_among(distinct: Vector, rows: Vector) -> Vector:
@@ -118,7 +129,7 @@ class Cardinality:
             rows = rows * self[relation].rows
         joining = []
         for condition in rule.conditions:
-            tables = {c.table for c in condition.find_all(exp.Column)}
+            tables = {c.table for c in columns_of(condition)}
             if not tables <= set(relations):
                 continue
             if len(tables) > 1 and isinstance(condition, exp.EQ | exp.NullSafeEQ):
@@ -135,7 +146,7 @@ class Cardinality:
         """The part of all combinations in which the values of one class are equal."""
         known: dict[str, tuple[Vector, str]] = {}
         for each in group:
-            for alias in {c.table for c in each.find_all(exp.Column)}:
+            for alias in {c.table for c in columns_of(each)}:
                 relation = self[relations[alias]]
                 plain = isinstance(each, exp.Column)
                 values = relation.values(each.name) if plain else relation.rows / 10
@@ -153,7 +164,9 @@ class Cardinality:
         return self[relation].joins.get((column, of, its_column), self[other].joins.get((its_column, name, column)))
 
     def _passing(self, condition: Expr, tables: set[str], relations: Mapping[str, str]) -> Vector:
-        names = {c.name for c in condition.find_all(exp.Column)}
+        names = {c.name for c in columns_of(condition)}
+        if COUNT in names:
+            return constant(0.5)
         if STALE in names:
             (alias,) = tables
             part = self.stale.get(relations[alias].partition("@")[0], constant(0.0))
@@ -185,7 +198,7 @@ class Cardinality:
         """How many distinct values an expression of a rule's head takes."""
         value = value.unnest()
         relations = {s.alias: s.relation for s in rule.subgoals}
-        columns = list(value.find_all(exp.Column))
+        columns = columns_of(value)
         if not columns:
             return np.minimum(constant(1.0), rows)
         found = constant(1.0)

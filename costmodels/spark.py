@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from sqlglot import exp
@@ -19,8 +20,8 @@ from costmodels.cardinality import Cardinality, Relation, distinct_among
 from profiles.coefficients import QUANTITIES
 from views.catalog import CLOCK
 from views.deltas import DELTA, NEW, OLD, STORED, outputs, split_relation
-from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, reachable
-from views.stages import key_origins, riders, stage_program, stages, used_columns
+from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, Subgoal, reachable
+from views.stages import Origins, key_origins, riders, stage_program, stages, used_columns
 from views.states import State
 from views.trees import conjuncts
 
@@ -154,24 +155,28 @@ def evaluated(
         for name, condition in needed.items()
         if condition is not None and name in known.layouts
     }
-    pricing = _Pricing(Cardinality(program, relations), known, read)
-    return pricing.query(program)
+    return _Pricing(Cardinality(program, relations), known, read).query(taken_apart(program))
 
 
 def followed(
     delta: Program,
+    statements: Sequence[Stage],
     states: Sequence[State],
     known: Known,
     changes: Mapping[str, Change],
     cards: Cardinality,
 ) -> Iterator[Step]:
-    """Deriving the change of a view and applying it to what is stored; `cards` are those of `change_of`."""
+    """Deriving the change of a view by the statements of its delta program, and applying it to what is stored.
+
+    `cards` are those of `change_of`.
+    """
     reading = Work()
     for name in changes:
         reading.add(files_read=1, driver_rows=cards[name + DELTA].rows)
     yield "read the change sets", reading
-    wanted = outputs(delta)
-    yield from _Pricing(cards, known).stages(wanted)
+    wanted, pricing = outputs(delta), _Pricing(cards, known)
+    for stage in statements:
+        yield f"evaluate {stage.name}", pricing.stage(stage)
     view = delta.view.removesuffix(DELTA)
     deleted = max((change.deleted for change in changes.values()), default=0.0)
     for state in states:
@@ -270,100 +275,133 @@ def read(layout: Layout, relation: Relation, where: Expr | None, fraction: Vecto
 
 
 @dataclass(frozen=True)
+class _Side:
+    """One relation that a rule reads: where from, and the columns whose values narrow it."""
+
+    relation: str
+    origin: Literal["query", "driver", "files"]
+    keys: tuple[tuple[str, Origins], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Query:
+    """One statement, taken apart: per predicate how often it is evaluated, and what each of its rules reads."""
+
+    parts: tuple[tuple[Predicate, float, tuple[tuple[Rule, tuple[_Side, ...]], ...]], ...]
+    columns: Mapping[str, set[str]]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A statement of a delta program, and the relations without whose rows it is not run."""
+
+    name: str
+    query: _Query
+    given: tuple[str, ...]
+
+
+def taken_apart(program: Program, done: Collection[str] = ()) -> _Query:
+    """A program as one statement; what is done already lies on the driver."""
+    uses, names = _uses(program), {each.name for each in program.predicates}
+
+    def side(predicate: Predicate, rule: Rule, subgoal: Subgoal) -> _Side:
+        if subgoal.relation in names:
+            return _Side(subgoal.relation, "query")
+        if subgoal.relation in done or subgoal.relation.endswith(DELTA):
+            return _Side(subgoal.relation, "driver")
+        return _Side(subgoal.relation, "files", tuple(key_origins(program, predicate, rule, subgoal).items()))
+
+    def sides(predicate: Predicate, rule: Rule) -> tuple[_Side, ...]:
+        negated = (_Side(n.relation, "query" if n.relation in {*names, *done} else "files") for n in rule.negations)
+        return (*(side(predicate, rule, subgoal) for subgoal in rule.subgoals), *negated)
+
+    parts = ((p, uses[p.name], tuple((rule, sides(p, rule)) for rule in p.rules)) for p in program.predicates)
+    return _Query(tuple(parts), used_columns(program))
+
+
+def staged(program: Program) -> tuple[Stage, ...]:
+    """The statements of a delta program, stage by stage as the runner evaluates it."""
+    wanted, done, ridden = outputs(program), set[str](), set[tuple[str, int]]()
+    known = {predicate.name: predicate for predicate in program.predicates}
+    gates = {p.name for p in program.predicates if len(p.rules) == 1} & {p.given for p in program.predicates if p.given}
+    found = []
+    for name in stages(program, wanted):
+        along = riders(program, name, {*wanted, *gates})
+        ridden |= {(rider.predicate, rider.number) for rider, _ in along}
+        given = known[name].given
+        query = taken_apart(stage_program(program, name, along, True, done), done)
+        found.append(Stage(name, query, (given,) if given else ()))
+        done |= {name, *(rider.predicate for rider, _ in along if rider.predicate in gates)}
+    for name in wanted:
+        predicate = known[name]
+        left = tuple(rule for number, rule in enumerate(predicate.rules) if (name, number) not in ridden)
+        if left:
+            rest = Predicate(name, predicate.body, left, predicate.form, predicate.given)
+            kept = tuple(rest if p.name == name else p for p in program.predicates if p.name not in done)
+            whole = reachable(Program(name, predicate.columns, kept, program.transitive), [name])
+            found.append(Stage(name, taken_apart(whole, done), tuple(_gates(left, known))))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
 class _Pricing:
-    """One program whose relations are known by their numbers of rows and by how they lie in files."""
+    """Statements over relations that are known by their numbers of rows and by how they lie in files."""
 
     cards: Cardinality
     known: Known
     read_part: Mapping[str, Vector] = field(default_factory=dict)
     """By relation, the part of its files that is read where no key narrows it further."""
 
-    def stages(self, wanted: Collection[str]) -> Iterator[Step]:
-        """The work of a delta program, stage by stage as the runner evaluates it."""
-        program, done, ridden = self.cards.program, set[str](), set[tuple[str, int]]()
-        known = {predicate.name: predicate for predicate in program.predicates}
-        gates = {p.name for p in program.predicates if len(p.rules) == 1} & {
-            p.given for p in program.predicates if p.given
-        }
-        for stage in stages(program, wanted):
-            predicate = known[stage]
-            along = riders(program, stage, {*wanted, *gates})
-            ridden |= {(rider.predicate, rider.number) for rider, _ in along}
-            work = self.query(stage_program(program, stage, along, True, done), done)
-            work.add(driver_rows=self.cards[stage].rows)
-            likely = np.minimum(self.cards[predicate.given].rows, 1.0) if predicate.given else constant(1.0)
-            yield f"evaluate {stage}", work.times(likely)
-            done |= {stage, *(rider.predicate for rider, _ in along if rider.predicate in gates)}
-        for name in wanted:
-            predicate = known[name]
-            left = tuple(rule for number, rule in enumerate(predicate.rules) if (name, number) not in ridden)
-            if left:
-                rest = Predicate(name, predicate.body, left, predicate.form, predicate.given)
-                kept = tuple(rest if p.name == name else p for p in program.predicates if p.name not in done)
-                whole = Program(name, predicate.columns, kept, program.transitive)
-                work = self.query(reachable(whole, [name]), done)
-                work.add(driver_rows=self.cards[name].rows)
-                likely = constant(1.0)
-                for gate in _gates(left, known):
-                    likely = np.minimum(likely, self.cards[gate].rows)
-                yield f"evaluate {name}", work.times(likely)
+    def stage(self, stage: Stage) -> Work:
+        work = self.query(stage.query)
+        work.add(driver_rows=self.cards[stage.name].rows)
+        likely = constant(1.0)
+        for gate in stage.given:
+            likely = np.minimum(likely, self.cards[gate].rows)
+        return work.times(likely)
 
-    def query(self, program: Program, done: Collection[str] = ()) -> Work:
-        """The work of one query; what is done already lies on the driver."""
+    def query(self, query: _Query) -> Work:
+        """The work of one statement."""
         work = Work()
         work.add(statements=1, jobs=1)
-        uses, columns = _uses(program), used_columns(program)
-        names = {each.name for each in program.predicates}
-        for predicate in program.predicates:
+        for predicate, times, rules in query.parts:
             own = Work()
-            for rule in predicate.rules:
-                self._rule(program, predicate, rule, columns, names, done, own)
+            for rule, sides in rules:
+                self._rule(rule, sides, query.columns, own)
             self._gathering(predicate, own)
-            work.include(own, uses[predicate.name])
+            work.include(own, times)
         return work
 
-    def _rule(
-        self,
-        program: Program,
-        predicate: Predicate,
-        rule: Rule,
-        columns: Mapping[str, set[str]],
-        names: Collection[str],
-        done: Collection[str],
-        work: Work,
-    ) -> None:
-        sides: list[tuple[Vector, Vector]] = []
-        for subgoal in rule.subgoals:
-            relation = self.cards[subgoal.relation]
-            if subgoal.relation in names:
-                sides.append((relation.rows, relation.rows * 8 * max(len(relation.distinct), 1)))
-            elif subgoal.relation in done or subgoal.relation.endswith(DELTA):
-                work.add(reads=1, driver_rows=relation.rows)
-                sides.append((relation.rows, relation.rows * _LOCAL_ROW_BYTES))
-            else:
-                keys = {
-                    column: sum((self.cards[name].values(of) for name, of in origins), constant(0.0))
-                    for column, origins in key_origins(program, predicate, rule, subgoal).items()
-                }
-                sides.append(self._scan(subgoal.relation, keys, columns, work))
-        for negation in rule.negations:
-            if negation.relation not in names and negation.relation not in done:
-                sides.append(self._scan(negation.relation, {}, columns, work))
-            else:
-                rows = self.cards[negation.relation].rows
-                sides.append((rows, rows * 16))
-        if len(sides) < 2:
+    def _rule(self, rule: Rule, sides: Sequence[_Side], columns: Mapping[str, set[str]], work: Work) -> None:
+        read = [self._side(side, columns, work) for side in sides]
+        if len(read) < 2:
             return
-        largest = max(range(len(sides)), key=lambda i: float(sides[i][1][CENTRE]))
-        for i, (rows, size) in enumerate(sides):
+        largest = max(range(len(read)), key=lambda i: float(read[i][1][CENTRE]))
+        for i, (rows, size) in enumerate(read):
             if i != largest:
                 sent = size <= BROADCAST_BYTES
                 work.add(
                     jobs=np.where(sent, 1.0, 0.0),
                     shuffles=np.where(sent, 0.0, 2.0),
-                    rows_shuffled=np.where(sent, rows, rows + sides[largest][0]),
+                    rows_shuffled=np.where(sent, rows, rows + read[largest][0]),
                 )
-        work.add(rows_joined=sides[largest][0] + self.cards.rule_rows(rule))
+        work.add(rows_joined=read[largest][0] + self.cards.rule_rows(rule))
+
+    def _side(self, side: _Side, columns: Mapping[str, set[str]], work: Work) -> tuple[Vector, Vector]:
+        """The rows and bytes of one side of a join."""
+        relation = self.cards[side.relation]
+        match side.origin:
+            case "query":
+                return relation.rows, relation.rows * 8 * max(len(relation.distinct), 1)
+            case "driver":
+                work.add(reads=1, driver_rows=relation.rows)
+                return relation.rows, relation.rows * _LOCAL_ROW_BYTES
+            case "files":
+                keys = {
+                    column: sum((self.cards[name].values(of) for name, of in origins), constant(0.0))
+                    for column, origins in side.keys
+                }
+                return self._scan(side.relation, keys, columns, work)
 
     def _scan(
         self, relation: str, keys: Mapping[str, Vector], columns: Mapping[str, set[str]], work: Work
