@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.plan import read_plan, write_plan
 from advisor.proposal import Proposal, write
-from advisor.recommend import recommend, selected_views
+from advisor.recommend import ModelName, recommend, selected_views
 from executors.executor import find_executor
 from executors.runner import Comparison, Keeping, Refresh, Runner
 from profiles.definitions import definitions_of
@@ -84,9 +84,17 @@ class Advisor:
     def definitions(self) -> dict[str, Definition]:
         return definitions_of(self.workload, self.statistics)
 
-    def recommend(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Proposal:
-        """Price every way to keep each view and choose; the proposal is saved beside the workload."""
-        proposal = recommend(self.workload, select, exclude)
+    def proposal(
+        self, select: Iterable[str] = (), exclude: Iterable[str] = (), *, model: ModelName = "spark"
+    ) -> Proposal:
+        """Price every way to keep each view and choose; nothing is saved."""
+        return recommend(self.workload, select, exclude, model=model, statistics=self.statistics)
+
+    def recommend(
+        self, select: Iterable[str] = (), exclude: Iterable[str] = (), *, model: ModelName = "spark"
+    ) -> Proposal:
+        """The proposal, saved beside the workload."""
+        proposal = self.proposal(select, exclude, model=model)
         write(proposal, self.workload.folder)
         return proposal
 

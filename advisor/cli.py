@@ -40,6 +40,16 @@ EventLog = Annotated[
 ViewName = Annotated[str, typer.Argument(metavar="VIEW", help="A view of the workload.")]
 
 
+class ModelChoice(StrEnum):
+    """What prices the views."""
+
+    SPARK = "spark"
+    HANSON = "hanson"
+
+
+Model = Annotated[ModelChoice, typer.Option("--model", help="spark, or hanson: the page model of 1987.")]
+
+
 class Form(StrEnum):
     """How rows are printed."""
 
@@ -62,6 +72,7 @@ def recommend(
         bool, typer.Option("--from-logs", help="Without a workload: name the tables that are rebuilt for nothing.")
     ] = False,
     event_log: EventLog = None,
+    model: Model = ModelChoice.SPARK,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged views and every note.")] = False,
     select: Select = None,
@@ -88,13 +99,12 @@ def recommend(
     if event_log is not None:
         raise WorkloadError("--event-log is read with --from-logs only", "add that, or leave it out")
 
+    from advisor.api import Advisor
     from advisor.proposal import write
-    from advisor.recommend import recommend as decide
-    from profiles.workload import load
 
-    loaded = load(paths[0])
-    proposal = decide(loaded, select or (), exclude or ())
-    path = write(proposal, loaded.folder)
+    advisor = Advisor(paths[0])
+    proposal = advisor.proposal(select or (), exclude or (), model=model.value)
+    path = write(proposal, advisor.workload.folder)
     if as_json:
         _print_json(proposal.as_json())
         return
@@ -188,9 +198,17 @@ def explain(
     workload: WorkloadPath,
     view: ViewName,
     delta: Annotated[bool, typer.Option("--delta", help="How its change follows from that of each table.")] = False,
+    costs: Annotated[bool, typer.Option("--costs", help="What its cost is made of, step by step.")] = False,
+    candidate: Annotated[
+        str | None, typer.Option(help="With --costs: another way to keep it, like immediate/counting.")
+    ] = None,
+    model: Model = ModelChoice.SPARK,
     as_json: Json = False,
 ) -> None:
     """Print a view's rules, and as SQL what each executor does to keep it."""
+    if costs:
+        _explain_costs(workload, view, candidate, model, as_json)
+        return
     from advisor import answers
     from advisor.api import Advisor
     from executors.executor import executors
@@ -206,6 +224,25 @@ def explain(
         _print_json(answers.explanation_json(definition, found))
     else:
         print(answers.explanation(definition, found))
+
+
+def _explain_costs(workload: str, view: str, candidate: str | None, model: ModelChoice, as_json: bool) -> None:
+    """The costs of `explain`."""
+    from advisor.api import Advisor
+    from advisor.breakdown import cost_json, cost_text
+    from views.errors import ViewError
+    from views.spelling import did_you_mean
+
+    advisor = Advisor(workload)
+    name = advisor.definition(view).view
+    proposal = advisor.proposal(model=model.value)
+    known = proposal.views[name].offers.offers
+    if candidate is not None and candidate not in known:
+        raise ViewError(f"view {name!r} cannot be kept as {candidate!r}", did_you_mean(candidate, known, "candidates"))
+    if as_json:
+        _print_json(cost_json(proposal, name))
+    else:
+        print(cost_text(proposal, name, candidate))
 
 
 @app.command()

@@ -44,6 +44,8 @@ class Offer:
     """How many refreshes a day it takes."""
     build_seconds: float = 0.0
     storage_bytes: float = 0.0
+    others: float = 0.0
+    """Seconds a day that it adds to the work of the views that are connected with this one; in `seconds` too."""
     declared: bool = False
     """Whether the workload says what it costs; the items are still those of the model."""
 

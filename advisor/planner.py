@@ -19,7 +19,7 @@ from advisor.offers import (
     cheapest,
     strategy_of,
 )
-from costmodels.axis import Vector, constant
+from costmodels.axis import CENTRE, Vector, constant
 from profiles import specification as spec
 from views.errors import WorkloadError
 
@@ -223,7 +223,8 @@ def _with_others(
     for candidate in offers[view].offers:
         rest, own = others({**choice, view: candidate})
         offer = own.offers[candidate]
-        found[candidate] = replace(offer, seconds=offer.seconds + rest - now)
+        more = rest - now
+        found[candidate] = replace(offer, seconds=offer.seconds + more, others=float(more[CENTRE]))
     return replace(offers[view], offers=found)
 
 

@@ -23,7 +23,7 @@ from costmodels.axis import CENTRE, QUERIES, UPDATES, Vector, constant, full, sw
 from costmodels.cardinality import Cardinality, Relation
 from costmodels.spark import Change, Known, Layout, Step, Work
 from executors.executor import executors
-from profiles.coefficients import QUANTITIES, MachineProfile
+from profiles.coefficients import MachineProfile
 from profiles.requests import text
 from profiles.selectivity import selectivity
 from profiles.sources import DEFAULT_QUERIES
@@ -85,12 +85,7 @@ class SparkModel:
 
     @cached_property
     def prices(self) -> spark.Prices:
-        """Seconds that one of each quantity takes, and how far that may be off."""
-        found = {}
-        for name in QUANTITIES:
-            value, by = getattr(self.machine.coefficients, name), self.machine.spread
-            found[name] = vector(Estimate(value, value / by, value * by, "derived"), f"coefficient {name}")
-        return found
+        return spark.prices_of(self.machine)
 
     # What is known of relations
 

@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 from sqlglot import exp
 
-from costmodels.axis import CENTRE, Vector, constant
+from costmodels.axis import CENTRE, Vector, constant, vector
 from costmodels.cardinality import Cardinality, Relation, distinct_among
-from profiles.coefficients import QUANTITIES
+from profiles.coefficients import QUANTITIES, MachineProfile
+from profiles.statistics import Estimate
 from views.catalog import CLOCK
 from views.deltas import DELTA, NEW, OLD, STORED, outputs, split_relation
 from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, Subgoal, reachable
@@ -36,6 +37,15 @@ _LOCAL_ROW_BYTES = 50.0
 
 Prices = Mapping[str, Vector]
 """Seconds that one of each quantity takes."""
+
+
+def prices_of(machine: MachineProfile) -> Prices:
+    """Seconds that one of each quantity takes, and how far that may be off."""
+    by = machine.spread
+    return {
+        name: vector(Estimate(value, value / by, value * by, "derived"), f"coefficient {name}")
+        for name, value in vars(machine.coefficients).items()
+    }
 
 
 @dataclass
