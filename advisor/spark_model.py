@@ -125,7 +125,14 @@ class SparkModel:
         distinct = {
             name: vector(column.distinct, f"{table.name}.{name} values") for name, column in table.details.items()
         }
-        return Relation(vector(table.rows, f"{table.name}.rows"), distinct, selected, joins)
+        columns = set(table.columns)
+        combined = {
+            name.replace("`", ""): vector(estimate, f"{table.name}: {name}")
+            for name, estimate in table.combinations.items()
+            if set(name.replace("`", "").split(", ")) <= columns
+        }
+        rows = vector(table.rows, f"{table.name}.rows")
+        return Relation(rows, distinct, selected, joins, table.key, combined)
 
     def _selectivity(self, each: Expr, table: TableStatistics) -> Estimate:
         return selectivity(condition(each, lambda c: Column(table.name, c.name)), {table.name: table})

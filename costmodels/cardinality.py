@@ -11,7 +11,7 @@ Every number is a vector (`costmodels.axis`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,6 +55,17 @@ class Relation:
     """The part of its rows for which a condition over its own columns holds, where that is known."""
     joins: Mapping[tuple[str, str, str], Vector] = field(default_factory=dict)
     """Column, other relation and its column: the part of all pairs of rows in which they are equal, where sampled."""
+
+    key: tuple[str, ...] = ()
+    combined: Mapping[str, Vector] = field(default_factory=dict)
+    """By columns, sorted and joined by commas: how many combinations of their values there are, where sampled."""
+
+    def combinations(self, columns: Collection[str]) -> Vector:
+        """How many combinations of values some columns take together."""
+        if self.key and set(self.key) <= set(columns):
+            return self.rows
+        sampled = self.combined.get(", ".join(sorted(columns)))
+        return _product(self.values(c) for c in columns) if sampled is None else np.minimum(sampled, self.rows)
 
     def part(self, share: Vector) -> Relation:
         """So large a part of it, taken at random."""
@@ -105,16 +116,36 @@ class Cardinality:
             case Bag():
                 return Relation(body, distinct)
             case Set():
-                return Relation(_combinations([distinct[c] for c in predicate.body], body), distinct)
+                return Relation(self._combinations(predicate, predicate.body, distinct, body), distinct)
             case Aggregate(groups=groups):
-                rows = _combinations([distinct[c] for c in groups], body) if groups else constant(1.0)
+                rows = self._combinations(predicate, groups, distinct, body) if groups else constant(1.0)
                 return Relation(rows, {c: np.minimum(distinct[c], rows) for c in groups})
             case Partitioned(keys=keys, limit=limit):
                 if limit is None:
                     return Relation(body, distinct)
-                partitions = _combinations([distinct[c] for c in keys], body) if keys else constant(1.0)
+                partitions = self._combinations(predicate, keys, distinct, body) if keys else constant(1.0)
                 rows = np.minimum(partitions * limit, body)
                 return Relation(rows, {c: np.minimum(d, rows) for c, d in distinct.items()})
+
+    def _combinations(
+        self, predicate: Predicate, columns: Sequence[str], distinct: Mapping[str, Vector], rows: Vector
+    ) -> Vector:
+        """How many combinations of values some columns of a predicate's body take among so many rows."""
+        if len(predicate.rules) != 1:
+            return distinct_among(_product(distinct[c] for c in columns), rows)
+        (rule,) = predicate.rules
+        relations = {s.alias: s.relation for s in rule.subgoals}
+        together: dict[str, dict[str, None]] = {}
+        whole = constant(1.0)
+        for name in columns:
+            value = rule.head[predicate.body.index(name)].unnest()
+            if isinstance(value, exp.Column) and value.table in relations:
+                together.setdefault(value.table, {})[value.name] = None
+            else:
+                whole = whole * np.maximum(distinct[name], 1.0)
+        for alias, of in together.items():
+            whole = whole * np.maximum(self[relations[alias]].combinations(of), 1.0)
+        return distinct_among(np.minimum(whole, 1e15), rows)
 
     def rule_rows(self, rule: Rule) -> Vector:
         """How many rows a rule derives."""
@@ -226,12 +257,12 @@ def _equal_to_constant(condition: Expr) -> str | None:
     return columns[0].name if len(columns) == 1 and len(list(condition.find_all(exp.Column))) == 1 else None
 
 
-def _combinations(distinct: list[Vector], rows: Vector) -> Vector:
-    """Distinct combinations of some columns among some rows."""
+def _product(numbers: Iterable[Vector]) -> Vector:
+    """As many combinations as there can be of so many values each."""
     whole = constant(1.0)
-    for each in distinct:
+    for each in numbers:
         whole = np.minimum(whole * np.maximum(each, 1.0), 1e15)
-    return distinct_among(whole, rows)
+    return whole
 
 
 def _default(condition: Expr) -> float:

@@ -9,7 +9,7 @@ what one of each costs on a machine is a coefficient, measured there or shipped 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -226,8 +226,8 @@ def change_of(
         if name + "@body" not in {p.name for p in delta.predicates}:
             continue
         body = cards[name + "@body"]
-        keys = [body.values(key) for key in state.keys]
-        touched = _combinations_among(keys, body.rows) if keys else np.minimum(body.rows, 1.0)
+        most = np.minimum(body.combinations(state.keys), now[name].rows)
+        touched = distinct_among(most, body.rows) if state.keys else np.minimum(body.rows, 1.0)
         gone = body.rows * deleted / np.maximum(touched, 1e-9)
         size = sum((now.rule_rows(rule) for rule in state.predicate.rules), constant(0.0))
         stale[name] = _stale(state, gone, size / np.maximum(now[name].rows, 1.0), inexact)
@@ -487,14 +487,7 @@ def _gates(rules: Sequence[Rule], known: Mapping[str, Predicate]) -> Iterator[st
 
 def _changed(relation: Relation, rows: Vector) -> Relation:
     """The change set of a relation: some of its rows."""
-    return Relation(rows, relation.distinct, relation.selected, relation.joins)
-
-
-def _combinations_among(keys: Sequence[Vector], rows: Vector) -> Vector:
-    whole = constant(1.0)
-    for each in keys:
-        whole = np.minimum(whole * np.maximum(each, 1.0), 1e15)
-    return distinct_among(whole, rows)
+    return replace(relation, rows=rows)
 
 
 def inexact_columns(program: Program, types: Mapping[str, Mapping[str, str]]) -> frozenset[tuple[str, str]]:

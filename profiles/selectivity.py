@@ -81,6 +81,12 @@ def _equal(column: Column, table: TableStatistics | None) -> Estimate:
             whole = float(low).is_integer() and float(high).is_integer()
             if whole:
                 return Estimate.of(1 / (high - low + 1), "derived", most=1.0)
+        known = table.details.get(own or "")
+        if known is not None and known.distinct.source != "default":
+            value, lower, upper = (
+                1 / max(x, 1.0) for x in (known.distinct.value, known.distinct.upper, known.distinct.lower)
+            )
+            return Estimate(value, lower, upper, weakest(("derived", known.distinct.source)))
     return _default(_EQUAL)
 
 
