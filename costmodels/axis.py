@@ -35,7 +35,7 @@ def vector(estimate: Estimate, name: str) -> Vector:
     """The value, and draws from the range: half above, half below it, near it rather than at the ends."""
     if estimate.lower == estimate.upper:
         return constant(estimate.value)
-    found = np.full(SIZE, estimate.value)
+    found = np.full(SIZE, estimate.value, dtype=float)
     drawn, sides = found[DRAWN], _sides(name)
     for part, end in ((sides > 0, estimate.upper), (sides <= 0, estimate.lower)):
         far = np.abs(sides[part])

@@ -36,15 +36,24 @@ def after_batches(at: Sequence[int], reads: Vector, between: tuple[int, int] | N
     for i, start in enumerate(times):
         end = times[i + 1] if i + 1 < len(times) else times[0] + _DAY_MINUTES
         share = _share(start, end, between)
-        found = found - np.expm1(reads * np.log1p(-min(share, 1 - 1e-12)))
+        met = -np.expm1(reads * np.log1p(-min(share, 1 - 1e-12)))
+        found = found + np.minimum(met, reads * share)  # a read every other day meets half a batch a day
     return found
 
 
 def by_the_clock(updates: Vector, period_seconds: float, at: Sequence[int] = ()) -> Vector:
-    """Refreshes by a clock that find something, when updates come at random or in batches."""
+    """Refreshes by a clock that find something, when updates come at random or in batches.
+
+    A tick falls between two batches as likely as their distance is a part of the period.
+
+    >>> round(float(by_the_clock(constant(2), 6 * 3600, [120, 130])[0]), 3)
+    1.028
+    """
     ticks = DAY_SECONDS / period_seconds
     if at:
-        return constant(min(float(len(set(at))), ticks))
+        times = sorted(set(at))
+        apart = np.diff([*times, times[0] + _DAY_MINUTES]) * 60 / period_seconds
+        return constant(float(np.sum(np.minimum(apart, 1.0))))
     return np.asarray(-ticks * np.expm1(-updates / ticks))
 
 

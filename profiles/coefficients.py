@@ -141,9 +141,11 @@ def _read(path: Path) -> dict[str, Coefficients]:
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         if content["schema_version"] != SCHEMA_VERSION:
-            raise EstimationError(f"{path}: was written by another version of the advisor", hint)
+            raise EstimationError("was written by another version of the advisor")
         return {key: Coefficients(**values) for key, values in content["profiles"].items()}
     except FileNotFoundError:
         return {}
+    except EstimationError as error:
+        raise EstimationError(f"{path}: {error.message}", hint) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EstimationError(f"{path}: cannot be read: {error}", hint) from None
