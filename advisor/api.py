@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.plan import read_plan, write_plan
-from advisor.proposal import Proposal, write
+from advisor.profiling import profile
+from advisor.proposal import FOLDER, Proposal, write
 from advisor.recommend import ModelName, recommend, selected_views
 from executors.executor import find_executor
 from executors.runner import Comparison, Keeping, Refresh, Runner
@@ -84,17 +85,45 @@ class Advisor:
     def definitions(self) -> dict[str, Definition]:
         return definitions_of(self.workload, self.statistics)
 
-    def proposal(
-        self, select: Iterable[str] = (), exclude: Iterable[str] = (), *, model: ModelName = "spark"
-    ) -> Proposal:
-        """Price every way to keep each view and choose; nothing is saved."""
-        return recommend(self.workload, select, exclude, model=model, statistics=self.statistics)
+    def profile(
+        self, sample_rows: int | None = None, progress: Callable[[str], None] = lambda _: None
+    ) -> Mapping[str, TableStatistics]:
+        """The statistics with what is sampled of the rows; with `sample_rows` 0, with what was sampled earlier.
 
-    def recommend(
-        self, select: Iterable[str] = (), exclude: Iterable[str] = (), *, model: ModelName = "spark"
+        An engine is started only where the samples are out of date.
+        """
+        from profiles.sampling import BUDGET_ROWS
+
+        engine = None if sample_rows == 0 else (lambda: self.spark)
+        found = profile(
+            self.workload,
+            self.statistics,
+            self.definitions,
+            self.workload.folder / FOLDER,
+            engine,
+            BUDGET_ROWS if sample_rows is None else sample_rows,
+            progress,
+        )
+        if found.missing:
+            self.said.append(f"not sampled: {', '.join(found.missing)}; selectivities are guessed from logs and keys")
+        return found.statistics
+
+    def proposal(
+        self,
+        select: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        *,
+        model: ModelName = "spark",
+        sample_rows: int | None = None,
+        progress: Callable[[str], None] = lambda _: None,
     ) -> Proposal:
-        """The proposal, saved beside the workload."""
-        proposal = self.proposal(select, exclude, model=model)
+        """Price every way to keep each view and choose; only statistics are saved."""
+        statistics = self.statistics if model == "hanson" else self.profile(sample_rows, progress)
+        return recommend(self.workload, select, exclude, model=model, statistics=statistics)
+
+    def recommend(self, select: Iterable[str] = (), exclude: Iterable[str] = (), **how: Any) -> Proposal:
+        """The proposal, saved beside the workload; `how` is that of `proposal`."""
+        proposal = self.proposal(select, exclude, **how)
         write(proposal, self.workload.folder)
         return proposal
 

@@ -47,6 +47,10 @@ class ModelChoice(StrEnum):
     HANSON = "hanson"
 
 
+SampleRows = Annotated[
+    int | None,
+    typer.Option(help="Rows of each table that may be looked at; 0 starts no engine and uses what is known.", min=0),
+]
 Model = Annotated[ModelChoice, typer.Option("--model", help="spark, or hanson: the page model of 1987.")]
 
 
@@ -73,6 +77,7 @@ def recommend(
     ] = False,
     event_log: EventLog = None,
     model: Model = ModelChoice.SPARK,
+    sample_rows: SampleRows = None,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged views and every note.")] = False,
     select: Select = None,
@@ -103,8 +108,11 @@ def recommend(
     from advisor.proposal import write
 
     advisor = Advisor(paths[0])
-    proposal = advisor.proposal(select or (), exclude or (), model=model.value)
+    proposal = advisor.proposal(
+        select or (), exclude or (), model=model.value, sample_rows=sample_rows, progress=_told(quiet=as_json)
+    )
     path = write(proposal, advisor.workload.folder)
+    _say(advisor.said, as_json)
     if as_json:
         _print_json(proposal.as_json())
         return
@@ -203,11 +211,12 @@ def explain(
         str | None, typer.Option(help="With --costs: another way to keep it, like immediate/counting.")
     ] = None,
     model: Model = ModelChoice.SPARK,
+    sample_rows: SampleRows = None,
     as_json: Json = False,
 ) -> None:
     """Print a view's rules, and as SQL what each executor does to keep it."""
     if costs:
-        _explain_costs(workload, view, candidate, model, as_json)
+        _explain_costs(workload, view, candidate, model, sample_rows, as_json)
         return
     from advisor import answers
     from advisor.api import Advisor
@@ -226,7 +235,9 @@ def explain(
         print(answers.explanation(definition, found))
 
 
-def _explain_costs(workload: str, view: str, candidate: str | None, model: ModelChoice, as_json: bool) -> None:
+def _explain_costs(
+    workload: str, view: str, candidate: str | None, model: ModelChoice, sample_rows: int | None, as_json: bool
+) -> None:
     """The costs of `explain`."""
     from advisor.api import Advisor
     from advisor.breakdown import cost_json, cost_text
@@ -235,7 +246,8 @@ def _explain_costs(workload: str, view: str, candidate: str | None, model: Model
 
     advisor = Advisor(workload)
     name = advisor.definition(view).view
-    proposal = advisor.proposal(model=model.value)
+    proposal = advisor.proposal(model=model.value, sample_rows=sample_rows, progress=_told(quiet=as_json))
+    _say(advisor.said, as_json)
     known = proposal.views[name].offers.offers
     if candidate is not None and candidate not in known:
         raise ViewError(f"view {name!r} cannot be kept as {candidate!r}", did_you_mean(candidate, known, "candidates"))
@@ -511,6 +523,11 @@ def _progress(verb: str, total: int, *, quiet: bool) -> Iterator[Callable[[str],
                 bar.advance(task)
 
             yield step
+
+
+def _told(*, quiet: bool) -> Callable[[str], None]:
+    """Progress of unknown length: one line each, on stderr."""
+    return lambda line: None if quiet else print(f"sampled {line}", file=sys.stderr, flush=True)
 
 
 def _say(lines: Iterable[str], quiet: bool) -> None:

@@ -14,8 +14,10 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
+from sqlglot import exp
 
 from advisor.offers import QUERY_MODIFICATION, Item, Offer, Offers, Rates, strategy_of
 from costmodels import schedule, spark
@@ -103,18 +105,30 @@ class SparkModel:
         return Known(relations, layouts, frozenset(together))
 
     def _relation(self, table: TableStatistics) -> Relation:
-        known: dict[str, Vector | None] = {}
+        known: dict[str, Vector] = {}
 
-        def selected(each: Expr) -> Vector | None:
+        def selected(each: Expr) -> Vector:
             name = text(each)
             if name not in known:
-                found = table.conditions.get(name) or self._selectivity(each, table)
-                if found is not None and found.source == "default":
-                    self.defaults.setdefault(table.name, set()).add(
-                        f"part of {table.name} with {_short(name)} ({found.value:.2g})"
-                    )
-                known[name] = None if found is None else vector(found, f"{table.name}: {name}")
+                known[name] = among(each.unnest(), name)
             return known[name]
+
+        def among(each: Expr, name: str) -> Vector:
+            """The part of the rows with a condition: sampled as a whole, else from its parts as if independent."""
+            found = table.conditions.get(name)
+            if found is None:
+                match each:
+                    case exp.And():
+                        return prod((selected(part) for part in each.flatten()), start=constant(1.0))
+                    case exp.Or():
+                        return 1 - prod((1 - selected(part) for part in each.flatten()), start=constant(1.0))
+                    case exp.Not():
+                        return 1 - selected(each.this)
+                found = selectivity(condition(each, lambda c: Column(table.name, c.name)), {table.name: table})
+            if found.source == "default":
+                said = f"part of {table.name} with {_short(name)} ({found.value:.2g})"
+                self.defaults.setdefault(table.name, set()).add(said)
+            return vector(found, f"{table.name}: {name}")
 
         joins = {}
         for name, estimate in table.joins.items():
@@ -133,9 +147,6 @@ class SparkModel:
         }
         rows = vector(table.rows, f"{table.name}.rows")
         return Relation(rows, distinct, selected, joins, table.key, combined)
-
-    def _selectivity(self, each: Expr, table: TableStatistics) -> Estimate:
-        return selectivity(condition(each, lambda c: Column(table.name, c.name)), {table.name: table})
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:

@@ -1,0 +1,94 @@
+"""Statistics of a workload's tables: what logs and declarations tell, and what an engine has sampled of the rows.
+
+Samples are kept beside the workload; they serve as long as they hold what the views ask for and a table has kept its
+number of rows within a tenth. Else the engine looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profiles.requests import Request, requests_of
+from profiles.samples import Sampled, aged, merge, outdated, read_samples, write_samples
+from profiles.statistics import TableStatistics
+from profiles.workload import Workload
+from storage.log import is_delta
+from views.definition import Definition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_GROWN = 1.1
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The statistics, and the tables whose rows should have been sampled and were not."""
+
+    statistics: Mapping[str, TableStatistics]
+    missing: tuple[str, ...] = ()
+
+
+def profile(
+    workload: Workload,
+    statistics: Mapping[str, TableStatistics],
+    definitions: Mapping[str, Definition],
+    folder: Path,
+    engine: Callable[[], SparkSession] | None,
+    budget_rows: int,
+    progress: Callable[[str], None],
+) -> Profiled:
+    """The statistics with what is sampled of the rows; without an engine, with what was sampled earlier."""
+    requests = requests_of(definitions, statistics, _places(workload), _filters(workload))
+    samples = read_samples(folder) if requests else {}
+    usable = _usable(samples, requests, statistics)
+    todo = outdated(usable, requests)
+    if todo and engine is not None:
+        from profiles.sampling import sample
+
+        found = sample(engine(), todo, budget_rows, progress)
+        write_samples(folder, {**samples, **found})
+        usable, todo = {**usable, **found}, []
+    known = {name: merge(table, usable[name]) if name in usable else table for name, table in statistics.items()}
+    return Profiled(known, tuple(request.table for request in todo))
+
+
+def _places(workload: Workload) -> dict[str, Path | str]:
+    """Where the rows of tables lie that an engine can read as they are."""
+    found: dict[str, Path | str] = {}
+    for name in workload.tables:
+        path = workload.path_of(name)
+        if path is not None and (is_delta(path) or (path.is_dir() and any(path.rglob("*.parquet")))):
+            found[name] = path
+    return found
+
+
+def _filters(workload: Workload) -> dict[str, list[str]]:
+    return {
+        name: [view.queries.filter]
+        for name, view in workload.views.items()
+        if view.queries is not None and view.queries.filter is not None
+    }
+
+
+def _usable(
+    samples: Mapping[str, Sampled], requests: Sequence[Request], statistics: Mapping[str, TableStatistics]
+) -> dict[str, Sampled]:
+    """Earlier samples as if they were of today's versions, with wider ranges, where the tables are about as large."""
+    versions = {request.table: request.version for request in requests}
+    found = {}
+    for name, version in versions.items():
+        earlier = samples.get(name)
+        older = None if earlier is None else aged(earlier, version, statistics[name].rows)
+        if earlier is not None and older is not None:
+            then, now = max(earlier.rows.value, 1.0), max(statistics[name].rows.value, 1.0)
+            if max(then / now, now / then) <= _GROWN:
+                found[name] = replace(
+                    older,
+                    version=version,
+                    against={other: versions.get(other, v) for other, v in older.against.items()},
+                )
+    return found
