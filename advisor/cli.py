@@ -62,6 +62,14 @@ class Form(StrEnum):
     JSON = "json"
 
 
+class LocalEngine(StrEnum):
+    """An engine that runs in this process."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    SAIL = "sail"
+
+
 @app.callback()
 def _global(debug: Annotated[bool, typer.Option("--debug", help="Show the stack trace of an error.")] = False) -> None:
     """Decides from cost how each view on Spark is kept: virtual, immediate or deferred."""
@@ -406,6 +414,12 @@ def status(workload: WorkloadPath, as_json: Json = False) -> None:
 
 @app.command()
 def whatif(
+    workload: Annotated[str | None, typer.Argument(metavar="WORKLOAD", help="With --vary: the workload file.")] = None,
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="With --vary: a view of it.")] = None,
+    vary: Annotated[
+        str | None,
+        typer.Option(metavar="PARAMETER=LOW..HIGH", help="Vary one number of a view: updates.per_day=1..10000."),
+    ] = None,
     model: Annotated[int | None, typer.Option(help="1 selection, 2 join, 3 aggregate.", min=1, max=3)] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="SYMBOL=VALUE", help="A symbol of the paper, like P=0.5.")
@@ -420,7 +434,10 @@ def whatif(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the data of a figure as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what each method costs per query in Hanson's model of 1987, in milliseconds, or a figure of his paper."""
+    """Vary one number of a real view, or print the costs of a method or a figure of Hanson's paper of 1987."""
+    if workload is not None or vary is not None:
+        _vary(workload, view, vary, as_json)
+        return
     from advisor import whatif as answers
     from costmodels.figures import figure
 
@@ -444,6 +461,59 @@ def whatif(
         print(answers.figure_csv(figures[0]), end="")
     else:
         answers.show_figures(figures, output)
+
+
+def _vary(workload: str | None, view: str | None, vary: str | None, as_json: bool) -> None:
+    """The sweep of `whatif`."""
+    from advisor.api import Advisor
+    from advisor.sweep import parse_range, sweep
+    from views.errors import WorkloadError
+
+    if workload is None or view is None or vary is None:
+        raise WorkloadError(
+            "a workload, a view and --vary belong together",
+            "for example: advisor whatif workload.yaml daily_sales --vary updates.per_day=1..10000",
+        )
+    advisor = Advisor(workload)
+    name = advisor.definition(view).view
+    varied = parse_range(vary, advisor.workload)
+    found = sweep(advisor.workload, advisor.profile(sample_rows=0), name, varied, "spark", advisor.definitions)
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        print(found.text())
+
+
+@app.command()
+def calibrate(
+    workload: Annotated[
+        str | None, typer.Argument(metavar="WORKLOAD", help="The workload file: its engine, and the folder to save to.")
+    ] = None,
+    micro: Annotated[bool, typer.Option("--micro", help="Measure small views over tables made for it.")] = False,
+    engine: Annotated[LocalEngine | None, typer.Option(help="Another engine than the workload's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure in a minute what this machine and engine cost, and save .advisor/coefficients.json beside the workload.
+
+    Without a workload it is saved in the current folder. The tables are made in a temporary folder and removed again.
+    """
+    from views.errors import WorkloadError
+
+    if not micro:
+        raise WorkloadError("there is no other way to calibrate yet than by a microbenchmark", "add --micro")
+    from advisor import calibrate as answers
+    from advisor.api import Advisor
+
+    advisor = Advisor(answers.workload_of(workload, engine.value if engine is not None else None))
+    with _progress("measuring", answers.STEPS, quiet=as_json) as step:
+        found = answers.calibrate(advisor, step)
+    path = answers.write(found, advisor.workload.folder)
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json({"file": str(path), **found.as_json()})
+    else:
+        print(answers.calibration_text(found, path))
 
 
 @app.command()

@@ -36,17 +36,20 @@ def recommend(
     *,
     model: ModelName = "spark",
     statistics: Mapping[str, TableStatistics] | None = None,
+    definitions: Mapping[str, Definition] | None = None,
 ) -> Proposal:
     """Price every selected view and choose; without statistics, those that logs and declarations give."""
     known = all_statistics(workload) if statistics is None else statistics
-    definitions = definitions_of(workload, known)
+    definitions = definitions_of(workload, known) if definitions is None else definitions
     chosen = selected_views(workload, definitions, select, exclude)
     machine = machine_profile(workload.folder / FOLDER, priced_as(workload.engine.kind))
     made = _Hanson(workload, known, definitions) if model == "hanson" else _Spark(workload, known, definitions, machine)
-    # Views that read each other are decided together, also where only some of them are asked for.
-    views = {name: workload.views[name] for name in definitions}
     budget = workload.budget.storage if workload.budget is not None else None
-    decisions = decide(views, readers_of(definitions), made.price, budget)
+    readers = readers_of(definitions)
+    # Views that share a budget or read each other are decided together, also where only some of them are asked for.
+    together = set(definitions) if budget is not None else connected(chosen, readers)
+    views = {name: workload.views[name] for name in definitions if name in together}
+    decisions = decide(views, {v: [r for r in readers[v] if r in together] for v in views}, made.price, budget)
     used = {name for view in chosen for name in made.base(view)}
     inputs = {f"file {name}": digest[:16] for name, digest in workload.digests.items()}
     inputs |= {f"table {name}": known[name].fingerprint for name in used}
@@ -95,6 +98,17 @@ def readers_of(definitions: Mapping[str, Definition]) -> dict[str, list[str]]:
         view: [reader for reader, definition in definitions.items() if view in definition.relations]
         for view in definitions
     }
+
+
+def connected(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> set[str]:
+    """Some views, and all that read them or are read by them, directly or through others."""
+    found, waiting = set[str](), list(views)
+    while waiting:
+        view = waiting.pop()
+        if view not in found:
+            found.add(view)
+            waiting += [*readers[view], *(below for below, above in readers.items() if view in above)]
+    return found
 
 
 class _Spark:
