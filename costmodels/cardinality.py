@@ -4,7 +4,8 @@ Every number is a vector (`costmodels.axis`).
 
     rule         the product of its subgoals' rows, times the part that passes each condition; columns made equal share
                  their values, so each class divides by all but its smallest number of distinct values
-    set, groups  as many as there are distinct keys among the rows of the body (Cardenas)
+    set, groups  as many as there are distinct keys among the rows of the body (Cardenas; Yao where these are a part of
+                 rows that hold all keys)
     partitions   the rows of the body, or the first few of each partition
 """
 
@@ -37,10 +38,19 @@ def columns_of(expression: Expr) -> tuple[exp.Column, ...]:
     return _columns[id(expression)][1]
 
 
-def distinct_among(distinct: Vector, rows: Vector) -> Vector:
-    """How many of some distinct values turn up in some rows: Cardenas' function, as for pages."""
+def distinct_among(distinct: Vector, rows: Vector, of: Vector | None = None) -> Vector:
+    """How many of some distinct values turn up in some rows: Cardenas' function, as for pages.
+
+    Where it is known of how many rows these are a part, and that those hold all the values, Yao's: all of the rows then
+    have all of the values, and half of the rows half of the values of a key.
+    """
     most = np.maximum(distinct, 1e-9)
-    found: Vector = np.minimum(np.minimum(-most * np.expm1(-rows / most), rows), distinct)
+    if of is None:
+        missed = -rows / most
+    else:
+        share = np.minimum(rows / np.maximum(of, 1e-9), 1 - 1e-12)
+        missed = np.maximum(of / most, 1.0) * np.log1p(-share)
+    found: Vector = np.minimum(np.minimum(-most * np.expm1(missed), rows), distinct)
     return found
 
 
@@ -59,21 +69,30 @@ class Relation:
     key: tuple[str, ...] = ()
     combined: Mapping[str, Vector] = field(default_factory=dict)
     """By columns, sorted and joined by commas: how many combinations of their values there are, where sampled."""
+    of: Vector | None = None
+    """How many rows it is a part of, where the distinct values are theirs."""
 
     def combinations(self, columns: Collection[str]) -> Vector:
         """How many combinations of values some columns take together."""
         if self.key and set(self.key) <= set(columns):
             return self.rows
         sampled = self.combined.get(", ".join(sorted(columns)))
-        return _product(self.values(c) for c in columns) if sampled is None else np.minimum(sampled, self.rows)
+        if sampled is not None:
+            return np.minimum(sampled, self.rows)
+        found = _product(self.values(c) for c in columns)
+        return found if len(columns) < 2 else distinct_among(found, self.rows)
 
     def part(self, share: Vector) -> Relation:
         """So large a part of it, taken at random."""
-        return replace(self, rows=self.rows * share)
+        return replace(self, rows=self.rows * share, of=self.whole)
 
     def values(self, column: str) -> Vector:
         known = self.distinct.get(column)
-        return distinct_among(self.rows / 10 if known is None else known, self.rows)
+        return distinct_among(self.whole / 10 if known is None else known, self.rows, self.whole)
+
+    @property
+    def whole(self) -> Vector:
+        return self.rows if self.of is None else self.of
 
 
 NOTHING = Relation(constant(0.0))
@@ -89,6 +108,9 @@ class Cardinality:
     """Per predicate whose state is kept, the part of the touched groups that is evaluated again."""
     _found: dict[str, Relation] = field(default_factory=dict)
     _rules: dict[int, Vector] = field(default_factory=dict)
+    _kept: dict[int, tuple[dict[str, Vector], dict[tuple[str, str], Vector]]] = field(default_factory=dict)
+    """By rule: how many rows of each subgoal pass the conditions on it alone, and the part of the values of a column
+    that passes those on it alone."""
 
     def __post_init__(self) -> None:
         self._known = {predicate.name: predicate for predicate in self.program.predicates}
@@ -116,7 +138,8 @@ class Cardinality:
             case Bag():
                 return Relation(body, distinct)
             case Set():
-                return Relation(self._combinations(predicate, predicate.body, distinct, body), distinct)
+                rows = self._combinations(predicate, predicate.body, distinct, body)
+                return Relation(rows, {c: np.minimum(d, rows) for c, d in distinct.items()})
             case Aggregate(groups=groups):
                 rows = self._combinations(predicate, groups, distinct, body) if groups else constant(1.0)
                 return Relation(rows, {c: np.minimum(distinct[c], rows) for c in groups})
@@ -134,18 +157,24 @@ class Cardinality:
         if len(predicate.rules) != 1:
             return distinct_among(_product(distinct[c] for c in columns), rows)
         (rule,) = predicate.rules
+        values = (rule.head[predicate.body.index(name)] for name in columns)
+        return self._distinct(rule, [c for value in values for c in columns_of(value)], rows)
+
+    def _distinct(self, rule: Rule, columns: Iterable[exp.Column], rows: Vector) -> Vector:
+        """How many combinations of values some columns of a rule's subgoals take among so many rows."""
         relations = {s.alias: s.relation for s in rule.subgoals}
+        kept, passing = self._kept[id(rule)]
         together: dict[str, dict[str, None]] = {}
-        whole = constant(1.0)
-        for name in columns:
-            value = rule.head[predicate.body.index(name)].unnest()
-            if isinstance(value, exp.Column) and value.table in relations:
-                together.setdefault(value.table, {})[value.name] = None
-            else:
-                whole = whole * np.maximum(distinct[name], 1.0)
-        for alias, of in together.items():
-            whole = whole * np.maximum(self[relations[alias]].combinations(of), 1.0)
-        return distinct_among(np.minimum(whole, 1e15), rows)
+        for column in columns:
+            if column.table in relations:
+                together.setdefault(column.table, {})[column.name] = None
+        whole, of = constant(1.0), constant(1.0)
+        for alias, names in together.items():
+            relation = self[relations[alias]]
+            part = math.prod((passing[alias, c] for c in names if (alias, c) in passing), start=constant(1.0))
+            among = distinct_among(relation.combinations(names) * part, kept[alias], relation.rows * part)
+            whole, of = np.minimum(whole * np.maximum(among, 1.0), 1e15), of * kept[alias]
+        return distinct_among(whole, rows, np.maximum(of, rows) if together else None)
 
     def rule_rows(self, rule: Rule) -> Vector:
         """How many rows a rule derives."""
@@ -156,8 +185,11 @@ class Cardinality:
     def _rule_rows(self, rule: Rule) -> Vector:
         relations = {s.alias: s.relation for s in rule.subgoals}
         rows = constant(1.0)
-        for relation in relations.values():
-            rows = rows * self[relation].rows
+        kept = {alias: self[relation].rows for alias, relation in relations.items()}
+        passing: dict[tuple[str, str], Vector] = {}
+        self._kept[id(rule)] = kept, passing
+        for each in kept.values():
+            rows = rows * each
         joining = []
         for condition in rule.conditions:
             tables = {c.table for c in columns_of(condition)}
@@ -165,8 +197,16 @@ class Cardinality:
                 continue
             if len(tables) > 1 and isinstance(condition, exp.EQ | exp.NullSafeEQ):
                 joining.append(condition)
-            else:
-                rows = rows * self._passing(condition, tables, relations)
+                continue
+            part = self._passing(condition, tables, relations)
+            rows = rows * part
+            if len(tables) == 1:
+                (alias,) = tables
+                kept[alias] = kept[alias] * part
+                names = {c.name for c in columns_of(condition)}
+                if len(names) == 1 and condition.find(exp.Is) is None:  # a NULL is no value
+                    mine = alias, names.pop()
+                    passing[mine] = passing.get(mine, constant(1.0)) * part
         for group in _groups(joining, self.program.transitive):
             rows = rows * self._joined(group, relations)
         for negation in rule.negations:
@@ -218,25 +258,24 @@ class Cardinality:
 
     def _unmatched(self, rule: Rule, negation: Negation) -> Vector:
         """The part of the rows for which nothing matches: those whose values are not among the relation's."""
+        others = self[negation.relation].rows
         relations = {s.alias: s.relation for s in rule.subgoals}
-        for _, value in negation.arguments:
-            if isinstance(value, exp.Column) and value.table in relations:
-                mine = np.maximum(self[relations[value.table]].values(value.name), 1.0)
-                return np.clip(1 - self[negation.relation].rows / mine, 0.05, 1.0)
-        return constant(0.5)
+        compared = [value.unnest() for _, value in negation.arguments]
+        columns = dict.fromkeys((c.table, c.name) for v in compared if not isinstance(v, exp.Is) for c in columns_of(v))
+        known = [self[relations[alias]].values(name) for alias, name in columns if alias in relations]
+        if known:
+            return np.clip(1 - others / _product(known), 0.05, 1.0)
+        # NOT IN asks besides whether either side holds a NULL.
+        for value in compared:
+            tables = {c.table for c in columns_of(value)}
+            if tables and tables <= set(relations):
+                return 1 - self._passing(value, tables, relations) * np.minimum(others, 1.0)
+        return np.clip(1 - others, 0.5, 1.0)
 
     def _values(self, rule: Rule, value: Expr, rows: Vector) -> Vector:
         """How many distinct values an expression of a rule's head takes."""
-        value = value.unnest()
-        relations = {s.alias: s.relation for s in rule.subgoals}
         columns = columns_of(value)
-        if not columns:
-            return np.minimum(constant(1.0), rows)
-        found = constant(1.0)
-        for name in dict.fromkeys((c.table, c.name) for c in columns):
-            if name[0] in relations:
-                found = found * np.maximum(self[relations[name[0]]].values(name[1]), 1.0)
-        return distinct_among(found, rows)
+        return self._distinct(rule, columns, rows) if columns else np.minimum(constant(1.0), rows)
 
 
 def _groups(equalities: Iterable[Expr], transitive: bool) -> list[list[Expr]]:

@@ -16,7 +16,7 @@ import numpy as np
 from sqlglot import exp
 
 from costmodels.axis import CENTRE, Vector, constant, vector
-from costmodels.cardinality import Cardinality, Relation, distinct_among
+from costmodels.cardinality import Cardinality, Relation
 from profiles.coefficients import QUANTITIES, MachineProfile
 from profiles.statistics import Estimate
 from views.catalog import CLOCK
@@ -227,7 +227,7 @@ def change_of(
             continue
         body = cards[name + "@body"]
         most = np.minimum(body.combinations(state.keys), now[name].rows)
-        touched = distinct_among(most, body.rows) if state.keys else np.minimum(body.rows, 1.0)
+        touched = np.minimum(most, body.rows)
         gone = body.rows * deleted / np.maximum(touched, 1e-9)
         size = sum((now.rule_rows(rule) for rule in state.predicate.rules), constant(0.0))
         stale[name] = _stale(state, gone, size / np.maximum(now[name].rows, 1.0), inexact)
@@ -487,7 +487,7 @@ def _gates(rules: Sequence[Rule], known: Mapping[str, Predicate]) -> Iterator[st
 
 def _changed(relation: Relation, rows: Vector) -> Relation:
     """The change set of a relation: some of its rows."""
-    return replace(relation, rows=rows)
+    return replace(relation, rows=rows, of=relation.whole)
 
 
 def inexact_columns(program: Program, types: Mapping[str, Mapping[str, str]]) -> frozenset[tuple[str, str]]:
