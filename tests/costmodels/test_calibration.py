@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from costmodels.calibration import LEAST, STRENGTH, Measurement, fit, q_errors, solve
+from costmodels.calibration import LEAST, Measurement, fit, q_errors, solve
 from profiles.coefficients import SHIPPED
 
 PRIOR = {"statements": 0.03, "jobs": 0.03, "rows_read": 3e-8, "commits": 0.01}
@@ -85,7 +85,7 @@ def test_no_coefficient_falls_below_a_tenth_of_its_prior() -> None:
     jobs = np.arange(1.0, 11.0)
     amounts = np.stack([np.ones(10), jobs], axis=1)
     prior = np.array([0.03, 0.03])
-    found = solve(amounts, 0.5 - 0.04 * jobs, np.ones(10), prior, STRENGTH)
+    found = solve(amounts, 0.5 - 0.04 * jobs, np.ones(10), prior, strength=0.001)
     assert found[1] == pytest.approx(LEAST * prior[1], rel=0.01)
     assert found[0] > prior[0]
 

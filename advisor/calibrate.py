@@ -1,0 +1,144 @@
+"""`advisor calibrate`: what one of each quantity costs here, measured by a microbenchmark and told with its errors."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from advisor.answers import aligned
+from advisor.api import Advisor
+from advisor.microbenchmark import STEPS as RUN_STEPS
+from advisor.microbenchmark import Run, measure
+from advisor.proposal import FOLDER, rounded
+from advisor.proposal import save as save_text
+from advisor.wording import duration
+from costmodels.calibration import Fit, Measurement, fit
+from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
+from profiles.workload import Workload, from_values, load
+from storage.engine import describe, priced_as
+
+STEPS = 1 + RUN_STEPS
+"""How many times `calibrate` reports at most."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The coefficients of an engine on this machine, before and now, and what they were fitted to."""
+
+    engine: str
+    before: MachineProfile
+    after: MachineProfile
+    fit: Fit
+    runs: Sequence[Run]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        before, after = asdict(self.before.coefficients), asdict(self.after.coefficients)
+        return {
+            "engine": self.after.engine,
+            "machine": self.after.machine,
+            "seconds": rounded(self.seconds),
+            "fitted": self.fit.fitted,
+            "errors": {
+                "before": rounded(self.fit.error_before),
+                "after": rounded(self.fit.error_after),
+                "unseen": rounded(self.fit.error_unseen),
+            },
+            "coefficients": {
+                name: {"before": rounded(before[name]), "after": rounded(after[name]), "runs": _runs(self.fit, name)}
+                for name in QUANTITIES
+            },
+            "runs": [
+                {
+                    "view": run.view,
+                    "what": run.what,
+                    "seconds": rounded(run.seconds),
+                    "before": rounded(predicted(before, run)),
+                    "after": rounded(predicted(after, run)),
+                    "quantities": {name: rounded(amount) for name, amount in sorted(run.quantities.items())},
+                }
+                for run in self.runs
+            ],
+        }
+
+
+def workload_of(path: str | None, engine: str | None) -> Workload:
+    """The workload of a file, on request with another engine; without a file one that is empty, in this folder."""
+    if path is None:
+        return from_values({"engine": engine or "auto"})
+    found = load(path)
+    return found if engine is None else replace(found, engine=from_values({"engine": engine}).engine)
+
+
+def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0) -> Calibration:
+    """Start the workload's engine, measure it on tables of its own in a temporary folder, and fit."""
+    kind = priced_as(advisor.workload.engine.kind)
+    before = machine_profile(advisor.workload.folder / FOLDER, kind)
+    began = time.perf_counter()
+    advisor.spark.sql("SELECT 1 AS one").toArrow()  # only then everything is loaded
+    sessions = time.perf_counter() - began
+    step(f"started {describe(advisor.spark)}")
+    with tempfile.TemporaryDirectory(prefix="advisor-calibrate-") as scratch:
+        runs = measure(advisor.spark, Path(scratch), before, scale=scale, step=step)
+    prior = {name: value for name, value in asdict(before.coefficients).items() if name != "sessions"}
+    found = fit([Measurement(run.quantities, run.seconds, group=run.view) for run in runs], prior)
+    coefficients = Coefficients(sessions=sessions, **found.coefficients)
+    after = replace(before, coefficients=coefficients, measured=True)
+    return Calibration(describe(advisor.spark), before, after, found, runs, time.perf_counter() - began)
+
+
+def write(calibration: Calibration, folder: Path) -> Path:
+    """Save the coefficients as `.advisor/coefficients.json` in a folder, beside those of other engines and machines."""
+    target = folder / FOLDER
+    return save_text(target / FILE, save(target, calibration.after))
+
+
+def calibration_text(found: Calibration, path: Path) -> str:
+    """What was measured, for a person."""
+    before, after = asdict(found.before.coefficients), asdict(found.after.coefficients)
+    rows = [("quantity", "before", "now", "runs")]
+    rows += [(n, each(before[n]), each(after[n]), str(_runs(found.fit, n))) for n in QUANTITIES]
+    return "\n".join(
+        (
+            f"{found.engine} · {found.after.machine} · {len(found.runs)} kinds of run in {duration(found.seconds)}",
+            aligned(rows),
+            *_errors(found),
+            f"saved to {os.path.relpath(path)}",
+        )
+    )
+
+
+def _errors(found: Calibration) -> list[str]:
+    known = "measured before" if found.before.measured else "shipped"
+    by = found.fit
+    first = f"the {known} coefficients predict half of these runs within a factor of {by.error_before:.2f}"
+    if not by.fitted:
+        other = f"fitted ones predict views that are left out of the fit no better, {by.error_unseen:.2f}"
+        return [f"{first} and are kept:", f"{other}; only the start of the engine is new"]
+    after, unseen = f"{by.error_after:.2f}", f"{by.error_unseen:.2f}"
+    return [f"{first},", f"those of now within {after}, and within {unseen} when a view is left out of the fit"]
+
+
+def predicted(coefficients: dict[str, float], run: Run) -> float:
+    """The seconds that a run should take."""
+    return sum(coefficients[name] * amount for name, amount in run.quantities.items())
+
+
+def each(seconds: float) -> str:
+    """
+    >>> each(7.0), each(0.0123), each(3e-7), each(1.5e-9), each(0)
+    ('7 s', '12 ms', '0.3 µs', '1.5 ns', '0')
+    """
+    for unit, size, least in (("s", 1.0, 1.0), ("ms", 1e-3, 1e-3), ("µs", 1e-6, 1e-7), ("ns", 1e-9, 0.0)):
+        if seconds > 0 and seconds >= least:
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return "0"
+
+
+def _runs(fit: Fit, name: str) -> int:
+    return 1 if name == "sessions" else fit.runs[name]
