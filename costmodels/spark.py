@@ -185,8 +185,9 @@ def followed(
         reading.add(files_read=1, driver_rows=cards[name + DELTA].rows)
     yield "read the change sets", reading
     wanted, pricing = outputs(delta), _Pricing(cards, known)
+    changed = sum((cards[name + DELTA].rows for name in changes), constant(0.0))
     for stage in statements:
-        yield f"evaluate {stage.name}", pricing.stage(stage)
+        yield f"evaluate {stage.name}", pricing.stage(stage).times(np.minimum(changed, 1.0))
     view = delta.view.removesuffix(DELTA)
     deleted = max((change.deleted for change in changes.values()), default=0.0)
     for state in states:
@@ -246,7 +247,7 @@ def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -
         files_read=likely * part * layout.files,
         driver_rows=changed + touched,
         rows_written=changed + touched,
-        files_written=1 + likely,
+        files_written=np.minimum(changed, 1.0) + likely,
         commits=1,
     )
     return work
@@ -427,8 +428,7 @@ class _Pricing:
             work.add(reads=1, driver_rows=rows)
             return rows, rows * _LOCAL_ROW_BYTES
         part = np.minimum(layout.part_with(keys), self.read_part.get(name, constant(1.0)))
-        # A query of the relations as they are finds their columns under their own names.
-        width = layout.row_bytes(columns.get(name) or columns.get(relation) or ())
+        width = layout.row_bytes(columns.get(name, ()))
         rows = layout.rows * part
         here = (rows <= FEW_ROWS) if state else np.zeros(1, dtype=bool)
         work.add(

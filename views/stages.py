@@ -187,7 +187,7 @@ def used_columns(program: Program) -> dict[str, set[str]]:
     own = {predicate.name for predicate in program.predicates}
     for predicate in program.predicates:
         for rule in predicate.rules:
-            names = {s.alias: s.relation.rpartition("@")[0] for s in rule.subgoals if s.relation not in own}
+            names = {s.alias: _without_state(s.relation) for s in rule.subgoals if s.relation not in own}
             for name in names.values():
                 found.setdefault(name, set())
             for each in rule.expressions():
@@ -197,5 +197,9 @@ def used_columns(program: Program) -> dict[str, set[str]]:
             for negation in rule.negations:
                 if negation.relation not in own:
                     columns = {c for c, _ in negation.arguments}
-                    found.setdefault(negation.relation.rpartition("@")[0], set()).update(columns)
+                    found.setdefault(_without_state(negation.relation), set()).update(columns)
     return found
+
+
+def _without_state(relation: str) -> str:
+    return relation.rpartition("@")[0] or relation
