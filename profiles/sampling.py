@@ -82,7 +82,10 @@ def sample(
     budget_rows: int = BUDGET_ROWS,
     progress: Progress = lambda _: None,
 ) -> dict[str, Sampled]:
-    """Measure what is requested of each table."""
+    """Measure what is requested of each table; a join only where both of its tables are among them.
+
+    Tables are looked at side by side; `progress` hears of each in the order of the requests.
+    """
     from pyspark.errors import PySparkException
 
     def look(request: Request) -> _Look:
@@ -112,8 +115,8 @@ class _Source:
     file_rows: Numbers | None = None
     snapshot: Snapshot | None = None
     footers: Sequence[Path] = ()
-
     frames: dict[bytes, DataFrame] = field(default_factory=dict)
+    """Those opened so far."""
 
     def frame(self, files: Files | None) -> DataFrame:
         """The rows of some files, or of all; the same ones are opened once."""
@@ -574,6 +577,10 @@ def _assembled(
             others.index(join.other_where),
         )
         rows, others_rows = max(look.rows, 1.0), max(looks[join.other].rows, 1.0)
+        if plans[join.other, theirs].kept is not None and not plans[join.other, theirs].whole:
+            # Partners may lie in the files that were not drawn.
+            most = looks[join.other].scale
+            found = replace(found, matched=_up_to(found.matched, most), values=_up_to(found.values, most))
         joins[join.key] = Matches(
             _as_part(found.pairs, rows * others_rows), _as_part(found.matched, rows), found.values
         )
@@ -628,6 +635,10 @@ def _extrapolated(estimate: Estimate, look: _Look, values: Values) -> Estimate:
     most = min(estimate.upper * look.scale, look.rows)
     likely = min(estimate.value * look.scale ** (0.5 if apart is None else 1 - apart), most)
     return Estimate(likely, min(estimate.lower, likely), most, "sampled")
+
+
+def _up_to(amount: Estimate, factor: float) -> Estimate:
+    return replace(amount, upper=amount.upper * factor, source="sampled")
 
 
 def _as_part(amount: Estimate, whole: float) -> Estimate:

@@ -152,6 +152,23 @@ def test_a_table_that_is_known_whole_joins_one_that_is_sampled(
     assert pairs.lower <= exact <= pairs.upper
 
 
+def test_of_the_largest_table_a_part_of_the_files_is_enough_for_its_joins(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "SAMPLE_ROWS", 2_000)
+    monkeypatch.setattr(sampling, "WHOLE_COLUMNS", 1)
+    one, two = sales(40_000, 5_000), items(5_000)
+    found = both(spark, tmp_path, one, two, 20, 12_000)
+    pairs = found["sales"].joins[SALES.key].pairs
+    exact = truth(one, two) / 40_000 / two.num_rows
+    assert pairs.value == pytest.approx(exact, rel=0.1)
+    assert pairs.lower <= exact <= pairs.upper
+    values = len(set(one["k"].drop_null().to_pylist()))
+    assert found["sales"].distinct["`k`"].lower <= values <= found["sales"].distinct["`k`"].upper
+    matched = found["items"].joins[mirrored(SALES, "sales").key].matched
+    assert matched.lower <= np.isin(two["k"].to_numpy(), one["k"].drop_null().to_numpy()).mean() <= matched.upper
+
+
 def test_the_same_version_gives_the_same_statistics(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
