@@ -117,7 +117,10 @@ def test_a_coefficient_may_be_zero() -> None:
     "content",
     [
         *("", "{", "[]", "null", "7", '"text"', "{}", '{"schema_version": 1}', '{"schema_version": 1, "profiles": 3}'),
-        *(json.dumps({"schema_version": SCHEMA_VERSION, "profiles": {"x": each}}) for each in (7, {}, None, [])),
+        *(
+            json.dumps({"schema_version": SCHEMA_VERSION, "profiles": {"x": json.loads(each)}})
+            for each in ("7", "{}", "null", "[]")
+        ),
     ],
 )
 def test_a_file_that_holds_something_else_is_one_line_that_names_it(tmp_path: Path, content: str) -> None:
