@@ -38,8 +38,9 @@ from tests.executors.generator import RandomCase, random_case  # noqa: E402
 from tests.executors.recomputation import on_duckdb  # noqa: E402
 from tests.executors.reduction import described, reduced  # noqa: E402
 
-SAIL_GAPS = ("Division by zero",)
-"""What Sail reports by mistake: it divides also where a piece of the rows is empty, and no case divides by zero."""
+SAIL_GAPS = ("Division by zero", "Invalid argument error: Invalid comparison operation: Decimal")
+"""What Sail reports by mistake: it divides also where a piece of the rows is empty, while no case divides by zero, and
+compares decimals of different precision below a union without making them alike."""
 KEPT = Path(__file__).with_name("fuzz_failures.txt")
 DIGITS = 4
 """After the point; engines differ in the type of a mean of decimals."""
@@ -134,7 +135,7 @@ def run_seed(seed: int, engine: str) -> Outcome:
         return Outcome(seed, len(case.views))
     small, error = reduced(case, error, lambda each: failure(each, session, engine))
     text = f"seed {seed}: {type(error).__name__}: {error}\n{described(small)}"
-    by_engine = engine == "sail" and (str(error) in SAIL_GAPS or engine_errs(small, session))
+    by_engine = engine == "sail" and (str(error).startswith(SAIL_GAPS) or engine_errs(small, session))
     return Outcome(seed, len(case.views), text, by_engine)
 
 
