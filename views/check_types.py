@@ -54,12 +54,16 @@ def compares_alike(query: exp.Query) -> bool:
 def column_type(node: exp.Expr) -> str:
     """The type of an output column of a typed query, empty where it is not known for sure.
 
-    Of numbers with a fraction sqlglot does not tell what Spark makes of them.
+    What Spark makes of quotients, means and calculations with decimals, sqlglot does not tell.
     """
-    kind = node.type
-    if kind is None or kind.this not in _SURE or kind.expressions:
+    kind, value = node.type, node.unalias().unnest()
+    if kind is None:
         return ""
-    return kind.sql(dialect="spark").lower()
+    plain = isinstance(value, exp.Column | exp.Cast | exp.Min | exp.Max)
+    exact = kind.this in _SURE and not kind.expressions
+    inexact = kind.this in exp.DataType.FLOAT_TYPES and not value.find(exp.Avg, exp.Div)
+    decimal = kind.this == exp.DataType.Type.DECIMAL and bool(kind.expressions) and plain
+    return kind.sql(dialect="spark").lower() if exact or inexact or decimal else ""
 
 
 def _kind(node: exp.Expr) -> str | None:

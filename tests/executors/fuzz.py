@@ -38,6 +38,9 @@ from tests.executors.generator import RandomCase, random_case  # noqa: E402
 from tests.executors.recomputation import on_duckdb  # noqa: E402
 from tests.executors.reduction import described, reduced  # noqa: E402
 
+SAIL_GAPS = ("Division by zero", "Invalid argument error: Invalid comparison operation: Decimal")
+"""What Sail reports by mistake: it divides also where a piece of the rows is empty, while no case divides by zero, and
+compares decimals of different precision below a union without making them alike."""
 KEPT = Path(__file__).with_name("fuzz_failures.txt")
 DIGITS = 4
 """After the point; engines differ in the type of a mean of decimals."""
@@ -132,7 +135,8 @@ def run_seed(seed: int, engine: str) -> Outcome:
         return Outcome(seed, len(case.views))
     small, error = reduced(case, error, lambda each: failure(each, session, engine))
     text = f"seed {seed}: {type(error).__name__}: {error}\n{described(small)}"
-    return Outcome(seed, len(case.views), text, engine == "sail" and engine_errs(small, session))
+    by_engine = engine == "sail" and (str(error).startswith(SAIL_GAPS) or engine_errs(small, session))
+    return Outcome(seed, len(case.views), text, by_engine)
 
 
 def outcomes(first: int, engine: str, workers: int) -> Iterator[Outcome]:
@@ -168,7 +172,8 @@ def main(arguments: list[str]) -> int:
         if now - told > REPORT_SECONDS or cases >= given.cases:
             told = now
             print(
-                f"{cases:,} cases, {cases / (now - started):.1f}/s, {len(failed)} seeds failed, {gaps} by Sail's own errors",
+                f"{cases:,} cases, {cases / (now - started):.1f}/s, {len(failed)} seeds failed,"
+                f" {gaps} by Sail's own errors",
                 flush=True,
             )
         if cases >= given.cases:
