@@ -397,7 +397,7 @@ class _View:
             steps.append((f"fill {state.table}", filled))
         whole = Work()
         whole.include(self.evaluate(self.program) if self.program is not None else self.virtual[0][1])
-        whole.include(spark.replaced(self.layout))
+        whole.include(spark.replaced(self.layout, ordered=algorithm != "recompute"))
         return [*steps, (f"rebuild {self.name}", whole)]
 
     def maintain(self, algorithm: str, tuples: Mapping[str, Vector]) -> tuple[list[Step], Vector]:

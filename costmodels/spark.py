@@ -246,6 +246,7 @@ def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -
     work.add(
         files_read=likely * part * layout.files,
         driver_rows=changed + touched,
+        rows_removed=goes,
         rows_written=changed + touched,
         files_written=np.minimum(changed, 1.0) + likely,
         commits=1,
@@ -253,12 +254,14 @@ def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -
     return work
 
 
-def replaced(layout: Layout) -> Work:
-    """Writing a stored table in full."""
+def replaced(layout: Layout, *, ordered: bool = True) -> Work:
+    """Writing a stored table in full, ordered by its key where it has one: a job more looks where to divide it."""
+    ordered = ordered and bool(layout.key)
     work = Work()
     work.add(
-        jobs=1,
-        shuffles=1 if layout.key else 0,
+        jobs=1 + ordered,
+        shuffles=float(ordered),
+        rows_shuffled=layout.rows * ordered,
         rows_written=layout.rows,
         files_written=np.maximum(layout.files, 1.0),
         commits=1,

@@ -38,7 +38,9 @@ class Coefficients:
     rows_joined: float
     rows_shuffled: float
     driver_rows: float
-    """Rows that come to the driver, or are compared there."""
+    """Rows that come to the driver, or are looked through there."""
+    rows_removed: float
+    """Rows that are taken out of a stored table: each is looked for by itself."""
     rows_written: float
     files_written: float
     commits: float
@@ -65,6 +67,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_joined=6e-8,
         rows_shuffled=3e-7,
         driver_rows=4e-7,
+        rows_removed=1e-5,
         rows_written=5e-7,
         files_written=0.012,
         commits=0.012,
@@ -81,6 +84,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_joined=3e-8,
         rows_shuffled=6e-8,
         driver_rows=4e-7,
+        rows_removed=1e-5,
         rows_written=3e-7,
         files_written=0.006,
         commits=0.01,
