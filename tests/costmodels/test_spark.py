@@ -376,6 +376,19 @@ def test_a_rebuild_writes_every_row_once_in_one_commit() -> None:
     assert (found["rows_written"], found["files_written"], found["commits"]) == (1e6, 20, 1)
 
 
+def test_a_rebuild_is_ordered_only_for_who_looks_rows_up_again() -> None:
+    ordered = quantities(spark.replaced(stored(clustered=True)))
+    anyhow = quantities(spark.replaced(stored(clustered=True), ordered=False))
+    assert (ordered["jobs"], ordered["shuffles"], ordered["rows_shuffled"]) == (2, 1, 1e6)
+    assert (anyhow["jobs"], anyhow.get("shuffles", 0), anyhow.get("rows_shuffled", 0)) == (1, 0, 0)
+
+
+def test_rows_that_go_are_looked_for_and_rows_that_come_are_not() -> None:
+    layout = stored(clustered=True)
+    assert quantities(spark.merged(layout, constant(100), constant(40), ("k",)))["rows_removed"] == 40
+    assert quantities(spark.merged(layout, constant(100), constant(0), ("k",))).get("rows_removed", 0) == 0
+
+
 # Joins
 
 
