@@ -21,6 +21,7 @@ from costmodels.calibration import Fit, Measurement, fit
 from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, priced_as
+from views.errors import WorkloadError
 
 STEPS = 1 + RUN_STEPS
 """How many times `calibrate` reports at most."""
@@ -77,7 +78,13 @@ def workload_of(path: str | None, engine: str | None) -> Workload:
 
 def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0) -> Calibration:
     """Start the workload's engine, measure it on tables of its own in a temporary folder, and fit."""
-    kind = priced_as(advisor.workload.engine.kind)
+    engine = advisor.workload.engine
+    if engine.remote is not None or not (engine.master or "local").startswith("local"):
+        raise WorkloadError(
+            f"engine {engine.remote or engine.master}: a cluster does not see this machine's temporary folder",
+            "--engine spark or --engine sail measures this machine",
+        )
+    kind = priced_as(engine.kind)
     before = machine_profile(advisor.workload.folder / FOLDER, kind)
     began = time.perf_counter()
     advisor.spark.sql("SELECT 1 AS one").toArrow()  # only then everything is loaded

@@ -124,6 +124,15 @@ def test_an_engine_that_is_not_one_is_refused(workload: Path) -> None:
     assert "'duckdb' is not one of 'auto', 'spark', 'sail'" in err
 
 
+@pytest.mark.parametrize("engine", ["{remote: sc://spark.example}", "{master: spark://spark.example:7077}"])
+def test_a_cluster_is_not_measured_by_files_that_it_does_not_see(workload: Path, engine: str) -> None:
+    workload.write_text(WORKLOAD.replace("engine: sail", f"engine: {engine}"), encoding="utf-8")
+    code, out, err = run("calibrate", workload, "--micro")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "spark.example" in err
+    assert "--engine spark" in err
+
+
 def test_coefficients_that_cannot_be_read_stop_it_before_an_engine_starts(workload: Path) -> None:
     (workload.parent / ".advisor").mkdir()
     (workload.parent / ".advisor" / FILE).write_text("{", encoding="utf-8")
@@ -159,11 +168,11 @@ def calibration(fitted: bool) -> command.Calibration:
 def test_the_text_shows_each_coefficient_before_and_now_and_how_well_they_predict() -> None:
     lines = command.calibration_text(calibration(fitted=True), Path(".advisor") / FILE).splitlines()
     assert lines[0] == f"Spark 4.2.1 local[2] · {this_machine()} · 2 kinds of run in 38 s"
-    rows = {line.split()[0]: line.split()[1:] for line in lines[1:16]}
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1 : 2 + len(QUANTITIES)]}
     assert rows.keys() == {"quantity", *QUANTITIES}
     assert rows["sessions"][2:] == ["5.4", "s", "1"]
     assert rows["jobs"][2:] == ["100", "ms", "2"]
-    assert lines[16:] == [
+    assert lines[2 + len(QUANTITIES) :] == [
         "the shipped coefficients predict half of these runs within a factor of 1.90,",
         "those of now within 1.20, and within 1.30 when a view is left out of the fit",
         f"saved to .advisor/{FILE}",
@@ -172,7 +181,7 @@ def test_the_text_shows_each_coefficient_before_and_now_and_how_well_they_predic
 
 def test_the_text_says_when_the_fit_is_not_taken() -> None:
     lines = command.calibration_text(calibration(fitted=False), Path(FILE)).splitlines()
-    assert lines[16:18] == [
+    assert lines[-3:-1] == [
         "the shipped coefficients predict half of these runs within a factor of 1.90 and are kept:",
         "fitted ones predict views that are left out of the fit no better, 2.00; only the start of the engine is new",
     ]
