@@ -81,7 +81,7 @@ def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0)
     engine = advisor.workload.engine
     if engine.remote is not None or not (engine.master or "local").startswith("local"):
         raise WorkloadError(
-            f"engine {engine.remote or engine.master}: a cluster does not see this machine's temporary folder",
+            f"{advisor.workload.place('engine')}: the engine is a cluster, which does not see temporary files made here",
             "--engine spark or --engine sail measures this machine",
         )
     kind = priced_as(engine.kind)

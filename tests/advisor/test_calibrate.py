@@ -129,7 +129,7 @@ def test_a_cluster_is_not_measured_by_files_that_it_does_not_see(workload: Path,
     workload.write_text(WORKLOAD.replace("engine: sail", f"engine: {engine}"), encoding="utf-8")
     code, out, err = run("calibrate", workload, "--micro")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "spark.example" in err
+    assert "the engine is a cluster" in err
     assert "--engine spark" in err
 
 
