@@ -80,8 +80,9 @@ def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0)
     """Start the workload's engine, measure it on tables of its own in a temporary folder, and fit."""
     engine = advisor.workload.engine
     if engine.remote is not None or not (engine.master or "local").startswith("local"):
+        place = advisor.workload.place("engine")
         raise WorkloadError(
-            f"{advisor.workload.place('engine')}: the engine is a cluster, which does not see temporary files made here",
+            f"{place}: the engine is a cluster, which does not see temporary files made here",
             "--engine spark or --engine sail measures this machine",
         )
     kind = priced_as(engine.kind)
