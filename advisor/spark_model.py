@@ -84,6 +84,8 @@ class SparkModel:
     defaults: dict[str, set[str]] = field(default_factory=dict)
     """By view, what of its prices had to be assumed, in words."""
     _views: dict[tuple[str, frozenset[str]], _View] = field(default_factory=dict)
+    _below: dict[str, frozenset[str]] = field(default_factory=dict)
+    _queries: dict[str, Vector] = field(default_factory=dict)
 
     @cached_property
     def prices(self) -> spark.Prices:
@@ -181,10 +183,18 @@ class SparkModel:
 
     def below(self, name: str) -> frozenset[str]:
         """The views that a view reads, directly or through others."""
-        direct = [n for n in self.definitions[name].relations if n in self.definitions]
-        return frozenset(direct).union(*(self.below(n) for n in direct))
+        if name not in self._below:
+            direct = [n for n in self.definitions[name].relations if n in self.definitions]
+            self._below[name] = frozenset(direct).union(*(self.below(n) for n in direct))
+        return self._below[name]
 
     def queries(self, name: str) -> Vector:
+        """The view's own reads a day."""
+        if name not in self._queries:
+            self._queries[name] = self._reads(name)
+        return self._queries[name]
+
+    def _reads(self, name: str) -> Vector:
         declared = self.workload.views[name].queries
         per_day = None if declared is None else declared.per_day
         estimate = Estimate.of(DEFAULT_QUERIES, "default") if per_day is None else Estimate.of(per_day, "declared")
@@ -206,6 +216,7 @@ class _View:
     below: frozenset[str]
     _maintained: dict[tuple[str, int], tuple[list[Step], Vector]] = field(default_factory=dict)
     _plans: dict[tuple[str, ...], tuple[Plan, tuple[spark.Stage, ...]] | None] = field(default_factory=dict)
+    _rebuilds: dict[str, list[Step]] = field(default_factory=dict)
     _offers: dict[tuple[object, ...], Offers] = field(default_factory=dict)
 
     # The view as the runner would open it
@@ -261,18 +272,14 @@ class _View:
     @cached_property
     def known(self) -> Known:
         """What it reads, itself, and what is kept beside it."""
-        tables = self.model.tables
-        relations, layouts = dict(tables.relations), dict(tables.layouts)
-        for name in self.sources:
-            if name in self.model.definitions:
-                relations[name], layouts[name] = self.lower(name).relation, self.lower(name).layout
-        whole = Known(relations, layouts, tables.together)
+        layouts = dict(self.model.tables.layouts)
+        layouts |= {n: self.lower(n).layout for n in self.sources if n in self.model.definitions}
+        whole = Known(self.relations, layouts, self.model.tables.together)
         layouts[self.name] = self._stored_layout(whole)
-        if self.program is not None:
-            now = Cardinality(self.program, relations)
+        if self.now is not None:
             for plan in self.plans.values():
                 for state in plan.states:
-                    kept = now[state.predicate.name]
+                    kept = self.now[state.predicate.name]
                     width = dict.fromkeys(state.columns, constant(8.0))
                     size = np.maximum(kept.rows * 9 * len(width) / spark.FILE_BYTES, 1.0)
                     ends = dict.fromkeys(state.keys[:1], 1 / size)
@@ -280,20 +287,29 @@ class _View:
         return whole
 
     @cached_property
+    def relations(self) -> dict[str, Relation]:
+        """The base tables, and the stored views that it reads."""
+        sources = {n: self.lower(n).relation for n in self.sources if n in self.model.definitions}
+        return {**self.model.tables.relations, **sources}
+
+    @cached_property
+    def now(self) -> Cardinality | None:
+        """The sizes of its predicates over its sources as they are; None where it has no program."""
+        return None if self.program is None else Cardinality(self.program, self.relations)
+
+    @cached_property
     def relation(self) -> Relation:
         """Its rows, as whoever reads it finds them."""
-        if self.program is None:
+        if self.now is None:
             rows = max((self.model.tables.relations[n].rows for n in self.base), key=lambda r: float(r[0]))
             return Relation(rows)
-        sources = {n: self.lower(n).relation for n in self.sources if n in self.model.definitions}
-        found = Cardinality(self.program, {**self.model.tables.relations, **sources})[self.name]
-        return replace(found, selected=self._selected)
+        return replace(self.now[self.name], selected=self._selected)
 
     def _selected(self, each: Expr) -> Vector | None:
         """The part of its rows that a condition on its columns keeps: that of the columns they come from."""
         if self.program is None:
             return None
-        before, after = needed_rows(self.program), needed_rows(self.program, each)
+        before, after = self._needed, needed_rows(self.program, each)
         part = constant(1.0)
         for name, wanted in after.items():
             if wanted is not None and wanted != before.get(name) and name in self.model.tables.relations:
@@ -360,14 +376,20 @@ class _View:
 
     def evaluate(self, program: Program, where: Expr | None = None) -> Work:
         """Evaluating a program over the sources, of the rows that a filter asks for."""
-        before = needed_rows(program)
+        before = self._needed if program is self.program else needed_rows(program)
         needed, share = before, {}
         if where is not None:
             needed = needed_rows(program, where)
             for name, wanted in needed.items():
                 if wanted is not None and wanted != before[name] and name in self.model.tables.relations:
                     share[name] = self._part(name, before[name], wanted)
-        return spark.evaluated(program, self.known, needed, share)
+        now = self.now if program is self.program and not share else None
+        return spark.evaluated(program, self.known, needed, share, now)
+
+    @cached_property
+    def _needed(self) -> dict[str, Expr | None]:
+        """The rows of its sources that can matter to it."""
+        return {} if self.program is None else needed_rows(self.program)
 
     @cached_property
     def virtual(self) -> list[Step]:
@@ -388,6 +410,11 @@ class _View:
 
     def rebuild(self, algorithm: str) -> list[Step]:
         """Storing all rows, and before them what the algorithm keeps beside them."""
+        if algorithm not in self._rebuilds:
+            self._rebuilds[algorithm] = self._rebuild(algorithm)
+        return self._rebuilds[algorithm]
+
+    def _rebuild(self, algorithm: str) -> list[Step]:
         steps: list[Step] = []
         plan = self.plans[algorithm]
         for state in plan.states:
@@ -420,7 +447,9 @@ class _View:
                 case ApplyDelta(delta=delta):
                     assert self.program is not None
                     relations = {n: self.known.relations[n] for n in self.definition.relations}
-                    cards = spark.change_of(delta, self.program, plan.states, relations, changes, self._inexact)
+                    cards = spark.change_of(
+                        delta, self.program, plan.states, relations, changes, self._inexact, self.now
+                    )
                     steps += spark.followed(delta, statements, plan.states, self.known, changes, cards)
                     rows = rows + cards[self.name + DELTA].rows
                 case Replace():

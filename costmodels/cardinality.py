@@ -12,7 +12,7 @@ Every number is a vector (`costmodels.axis`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from views.deltas import COUNT
 from views.equalities import classes
 from views.rules import Aggregate, Bag, Expr, Negation, Partitioned, Predicate, Program, Rule, Set
 from views.states import ROWS, SIDE, STALE
+from views.trees import columns_in
 
 _COMPARED = 1 / 3
 """The part of the pairs that passes an inequality between two relations, as System R has it."""
@@ -34,7 +35,7 @@ _columns: dict[int, tuple[Expr, tuple[exp.Column, ...]]] = {}
 def columns_of(expression: Expr) -> tuple[exp.Column, ...]:
     """The columns in an expression of a program: looked up once, as the trees of programs never change."""
     if id(expression) not in _columns:
-        _columns[id(expression)] = expression, tuple(expression.find_all(exp.Column))
+        _columns[id(expression)] = expression, tuple(columns_in(expression))
     return _columns[id(expression)][1]
 
 
@@ -54,6 +55,35 @@ def distinct_among(distinct: Vector, rows: Vector, of: Vector | None = None) -> 
     return found
 
 
+class Values(Mapping[str, Vector]):
+    """By column how many values it takes, worked out when that is asked for first."""
+
+    def __init__(self, columns: Iterable[str], number: Callable[[str], Vector]) -> None:
+        self._columns = dict.fromkeys(columns)
+        self._number = number
+        self._found: dict[str, Vector] = {}
+
+    def __getitem__(self, column: str) -> Vector:
+        if column not in self._found:
+            if column not in self._columns:
+                raise KeyError(column)
+            self._found[column] = self._number(column)
+        return self._found[column]
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def at_most(self, rows: Vector, columns: Iterable[str] | None = None) -> Values:
+        """Those of some columns, all of them unless they are named, no more than there are rows."""
+        return Values(self if columns is None else columns, lambda column: np.minimum(self[column], rows))
+
+
 @dataclass(frozen=True)
 class Relation:
     """What is known of a relation in one state."""
@@ -71,6 +101,7 @@ class Relation:
     """By columns, sorted and joined by commas: how many combinations of their values there are, where sampled."""
     of: Vector | None = None
     """How many rows it is a part of, where the distinct values are theirs."""
+    _values: dict[str, Vector] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def combinations(self, columns: Collection[str]) -> Vector:
         """How many combinations of values some columns take together."""
@@ -87,8 +118,11 @@ class Relation:
         return replace(self, rows=self.rows * share, of=self.whole)
 
     def values(self, column: str) -> Vector:
-        known = self.distinct.get(column)
-        return distinct_among(self.whole / 10 if known is None else known, self.rows, self.whole)
+        """How many values a column takes."""
+        if column not in self._values:
+            known = self.distinct.get(column)
+            self._values[column] = distinct_among(self.whole / 10 if known is None else known, self.rows, self.whole)
+        return self._values[column]
 
     @property
     def whole(self) -> Vector:
@@ -130,25 +164,28 @@ class Cardinality:
     def _predicate(self, predicate: Predicate) -> Relation:
         parts = [(rule, self.rule_rows(rule)) for rule in predicate.rules]
         body = sum((rows for _, rows in parts), constant(0.0))
-        distinct = {
-            name: np.minimum(sum((self._values(rule, rule.head[i], rows) for rule, rows in parts), constant(0.0)), body)
-            for i, name in enumerate(predicate.body)
-        }
+        places = {name: i for i, name in enumerate(predicate.body)}
+
+        def values(name: str) -> Vector:
+            found = (self._values(rule, rule.head[places[name]], rows) for rule, rows in parts)
+            return np.minimum(sum(found, constant(0.0)), body)
+
+        distinct = Values(places, values)
         match predicate.form:
             case Bag():
                 return Relation(body, distinct)
             case Set():
                 rows = self._combinations(predicate, predicate.body, distinct, body)
-                return Relation(rows, {c: np.minimum(d, rows) for c, d in distinct.items()})
+                return Relation(rows, distinct.at_most(rows))
             case Aggregate(groups=groups):
                 rows = self._combinations(predicate, groups, distinct, body) if groups else constant(1.0)
-                return Relation(rows, {c: np.minimum(distinct[c], rows) for c in groups})
+                return Relation(rows, distinct.at_most(rows, groups))
             case Partitioned(keys=keys, limit=limit):
                 if limit is None:
                     return Relation(body, distinct)
                 partitions = self._combinations(predicate, keys, distinct, body) if keys else constant(1.0)
                 rows = np.minimum(partitions * limit, body)
-                return Relation(rows, {c: np.minimum(d, rows) for c, d in distinct.items()})
+                return Relation(rows, distinct.at_most(rows))
 
     def _combinations(
         self, predicate: Predicate, columns: Sequence[str], distinct: Mapping[str, Vector], rows: Vector

@@ -152,20 +152,26 @@ Step = tuple[str, Work]
 
 
 def evaluated(
-    program: Program, known: Known, needed: Mapping[str, Expr | None], share: Mapping[str, Vector] | None = None
+    program: Program,
+    known: Known,
+    needed: Mapping[str, Expr | None],
+    share: Mapping[str, Vector] | None = None,
+    now: Cardinality | None = None,
 ) -> Work:
     """Evaluating a program on the relations as they are.
 
     `needed` says per relation which rows can matter, which leaves out files; of some of them only a `share` of the
-    rows passes a filter that the query pushes down.
+    rows passes a filter that the query pushes down. `now` are the program's sizes without a share, where known.
     """
-    relations = {n: r.part(share[n]) if share and n in share else r for n, r in known.relations.items()}
+    if now is None:
+        relations = {n: r.part(share[n]) if share and n in share else r for n, r in known.relations.items()}
+        now = Cardinality(program, relations)
     read = {
         name: known.layouts[name].part_where(condition, known.relations[name])
         for name, condition in needed.items()
         if condition is not None and name in known.layouts
     }
-    return _Pricing(Cardinality(program, relations), known, read).query(taken_apart(program))
+    return _Pricing(now, known, read).query(taken_apart(program))
 
 
 def followed(
@@ -207,10 +213,14 @@ def change_of(
     relations: Mapping[str, Relation],
     changes: Mapping[str, Change],
     inexact: Collection[tuple[str, str]] = (),
+    now: Cardinality | None = None,
 ) -> Cardinality:
-    """How many rows the predicates of a delta program have; `inexact` is that of `inexact_columns`."""
+    """How many rows the predicates of a delta program have.
+
+    `inexact` is that of `inexact_columns`, `now` are the sizes of the view's own predicates, where known.
+    """
     view = delta.view.removesuffix(DELTA)
-    now = Cardinality(program, relations)
+    now = Cardinality(program, relations) if now is None else now
     found: dict[str, Relation] = {view + STORED: now[view]}
     for name, relation in relations.items():
         found |= {name + OLD: relation, name + NEW: relation}

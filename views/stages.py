@@ -16,7 +16,7 @@ from sqlglot import exp
 from views.deltas import DELTA
 from views.equalities import classes
 from views.rules import Aggregate, Expr, Predicate, Program, Rule, Subgoal, column, reachable
-from views.trees import rewritten
+from views.trees import columns_in, rewritten
 
 Origins = tuple[tuple[str, str], ...]
 """Relations and columns of theirs: a value is one of those in them."""
@@ -191,9 +191,10 @@ def used_columns(program: Program) -> dict[str, set[str]]:
             for name in names.values():
                 found.setdefault(name, set())
             for each in rule.expressions():
-                for c in each.find_all(exp.Column):
-                    if c.table in names:
-                        found[names[c.table]].add(c.name)
+                for c in columns_in(each):
+                    table = c.table
+                    if table in names:
+                        found[names[table]].add(c.name)
             for negation in rule.negations:
                 if negation.relation not in own:
                     columns = {c for c, _ in negation.arguments}

@@ -23,14 +23,38 @@ def rewritten(node: exp.Expr, value: Callable[[exp.Column], exp.Expr | None]) ->
     >>> rewritten(sqlglot.condition("x * y"), lambda c: more if c.name == "x" else None).sql()
     '(z + 1) * y'
     """
+    if isinstance(node, exp.Column):
+        found = value(node)
+        return node.copy() if found is None else found.copy()
     root = exp.Paren(this=node.copy())
-    for column in list(root.find_all(exp.Column)):
+    for column in columns_in(root):
         found = value(column)
         if found is not None:
             whole = column.parent is root or is_atom(found)
             column.replace(found.copy() if whole else exp.Paren(this=found.copy()))
     result: exp.Expr = root.this
     return result
+
+
+def columns_in(node: exp.Expr) -> list[exp.Column]:
+    """Every column in the expression, those nearest to its root first; faster than `find_all`, which asks every node.
+
+    >>> import sqlglot
+    >>> [column.sql() for column in columns_in(sqlglot.condition("f(a, b) > c"))]
+    ['c', 'a', 'b']
+    """
+    found: list[exp.Column] = []
+    waiting = [node]
+    for each in waiting:  # which grows
+        if isinstance(each, exp.Column):
+            found.append(each)
+            continue
+        for value in each.args.values():
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [part for part in value if isinstance(part, exp.Expr)]
+    return found
 
 
 def operand(node: exp.Expr) -> exp.Expr:
