@@ -131,13 +131,32 @@ def _merge_here(
         raise
 
 
-def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: int) -> list[_Source]:
+def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: int) -> Iterator[_Source]:
     """The files that hold the rows which are sought: rows that are equal first, then rows that are close."""
     if not sought:
-        return []
+        return
     now, rows = table.log.snapshot(), sought.rows
     mask = files_with_keys(now, {c: rows[c] for i, c in enumerate(columns) if i not in sought.inexact})
     sources = [_Source(table.root, file.path, columns, driver_rows) for file in now.files(mask)]
+    if sought.inexact:
+        yield from _closest(sources, sought, driver_rows)
+    else:
+        while sources and sought:
+            source = sources.pop(0)
+            source.kept = source.num_rows <= driver_rows
+            source.search(sought, close=False)
+            if source.stays is not None:
+                yield source
+    if sought:
+        row = show_row(dict(zip(columns, sought.example(), strict=True)))
+        raise ExecutionError(
+            f"{table.name}: a row to take away is not there: {row}",
+            "a change was lost or came twice; run advisor verify",
+        )
+
+
+def _closest(sources: Sequence[_Source], sought: Sought, driver_rows: int) -> Iterator[_Source]:
+    """The same where rows may be close only: no file is done before all have been searched for equal rows."""
     room = driver_rows
     for source in sources:
         source.kept = source.num_rows <= room
@@ -146,13 +165,7 @@ def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: in
         for source in sources:
             if sought:
                 source.search(sought, close=close)
-    if sought:
-        row = show_row(dict(zip(columns, sought.example(), strict=True)))
-        raise ExecutionError(
-            f"{table.name}: a row to take away is not there: {row}",
-            "a change was lost or came twice; run advisor verify",
-        )
-    return [source for source in sources if source.stays is not None]
+    yield from (source for source in sources if source.stays is not None)
 
 
 def _merge_on_spark(
