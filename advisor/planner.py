@@ -69,9 +69,11 @@ def decide(
     for view in views:
         choice[view] = QUERY_MODIFICATION
     found: dict[str, Offer] = {}
-    for group in _components(views, readers):
+    groups = _components(views, readers)
+    for group in groups:
         _settle(group, views, choice, found, offers, price)
-    decisions = {view: _decision(view, views[view], choice, found, offers, price, readers) for view in views}
+    group_of = {view: group for group in groups for view in group}
+    decisions = {view: _decision(view, views[view], choice, offers, price, group_of[view]) for view in views}
     if budget_bytes is not None:
         decisions = _within(budget_bytes, decisions)
     return decisions
@@ -169,12 +171,11 @@ def _decision(
     view: str,
     given: spec.View,
     choice: Choice,
-    found: dict[str, Offer],
     offers: Mapping[str, Offers],
     price: Pricer,
-    readers: Mapping[str, Sequence[str]],
+    group: Sequence[str],
 ) -> Decision:
-    mine = _with_others(view, choice, offers, price, readers)
+    mine = _with_others(view, choice, offers, price, group)
     permitted, excluded = permitted_candidates(given, mine)
     today = today_of(given, mine)
     declared = given.today.seconds if given.today is not None else None
@@ -199,12 +200,11 @@ def _with_others(
     choice: Choice,
     offers: Mapping[str, Offers],
     price: Pricer,
-    readers: Mapping[str, Sequence[str]],
+    group: Sequence[str],
 ) -> Offers:
-    """A view's offers, each with what it changes in the work of the views that it is connected with."""
-    if not readers.get(view) and not any(view in above for above in readers.values()):
+    """A view's offers, each with what it changes in the work of the views that it is connected with, its group."""
+    if len(group) == 1:
         return offers[view]
-    group = next(each for each in _components(readers, readers) if view in each)
 
     def others(trial: Choice) -> tuple[Vector, Offers]:
         seen: dict[str, Offer] = {}

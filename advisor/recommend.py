@@ -6,6 +6,7 @@ machine is not in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
@@ -94,20 +95,26 @@ def selected_views(
 
 def readers_of(definitions: Mapping[str, Definition]) -> dict[str, list[str]]:
     """The views that read each view directly."""
-    return {
-        view: [reader for reader, definition in definitions.items() if view in definition.relations]
-        for view in definitions
-    }
+    found: dict[str, list[str]] = {view: [] for view in definitions}
+    for reader, definition in definitions.items():
+        for name in dict.fromkeys(definition.relations):
+            if name in found:
+                found[name].append(reader)
+    return found
 
 
 def connected(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> set[str]:
     """Some views, and all that read them or are read by them, directly or through others."""
+    read: dict[str, list[str]] = {}
+    for below, above in readers.items():
+        for view in above:
+            read.setdefault(view, []).append(below)
     found, waiting = set[str](), list(views)
     while waiting:
         view = waiting.pop()
         if view not in found:
             found.add(view)
-            waiting += [*readers[view], *(below for below, above in readers.items() if view in above)]
+            waiting += [*readers[view], *read.get(view, ())]
     return found
 
 
@@ -123,10 +130,8 @@ class _Spark:
     ) -> None:
         self.model = SparkModel(workload, statistics, definitions, machine)
         self.readers = readers_of(definitions)
-        self.sharers = {
-            view: sum(1 for other in workload.views.values() if other.max_staleness == given.max_staleness)
-            for view, given in workload.views.items()
-        }
+        clocks = Counter(view.max_staleness for view in workload.views.values())
+        self.sharers = {view: clocks[given.max_staleness] for view, given in workload.views.items()}
 
     def price(self, view: str, choice: Mapping[str, str], found: Mapping[str, Offer]) -> Offers:
         stored = [name for name, candidate in choice.items() if strategy_of(candidate) != "query_modification"]

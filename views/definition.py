@@ -98,6 +98,7 @@ def define_all(
     """The definitions of views that may read each other, each after those it reads."""
     spelled = {name.casefold(): name for name in texts}
     done: dict[str, Definition] = {}
+    unbuilt = {view: Relation(view, {}) for view in texts}
 
     def visit(view: str, above: tuple[str, ...]) -> None:
         nonlocal catalog
@@ -109,7 +110,7 @@ def define_all(
         for table in references(parse(texts[view], label(view))):
             if (below := spelled.get(spelling(table).casefold())) is not None:
                 visit(below, (*above, view))
-        known = Catalog({**catalog.relations, **{v: _unbuilt(v) for v in texts if v not in done}}, catalog.spelled)
+        known = Catalog({**catalog.relations, **unbuilt}, catalog.spelled)
         found = define(view, texts[view], known, label(view))
         read = [done[name] for name in found.relations if name in done]
         worse = tuple(Reason("READS_NOT_INCREMENTAL", f"reads {d.view!r}") for d in read if d.reasons)
@@ -117,14 +118,11 @@ def define_all(
         done[view] = replace(found, reasons=kept + worse)
         types = dict(zip(found.columns, map(column_type, found.query.selects), strict=False))
         catalog = catalog.extended(Relation(view, {c: types.get(c, "") for c in found.columns}))
+        del unbuilt[view]
 
     for view in texts:
         visit(view, ())
     return done
-
-
-def _unbuilt(view: str) -> Relation:
-    return Relation(view, {})
 
 
 def _of_view(reason: Reason, done: Mapping[str, Definition]) -> bool:

@@ -388,7 +388,7 @@ def _signed(relation: str, columns: Iterable[str], sign: int) -> Rule:
 
 def _count(number: int) -> Expr:
     """A count of the type that change sets have: some engines do not widen it in a union."""
-    return exp.cast(exp.Literal.number(number), "bigint", dialect="spark")
+    return exp.cast(exp.Literal.number(number), exp.DataType.Type.BIGINT)
 
 
 def _alive(state: State, suffix: str) -> tuple[Expr, ...]:
