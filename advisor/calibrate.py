@@ -92,7 +92,7 @@ def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0)
     sessions = time.perf_counter() - began
     step(f"started {describe(advisor.spark)}")
     with tempfile.TemporaryDirectory(prefix="advisor-calibrate-") as scratch:
-        runs = measure(advisor.spark, Path(scratch), before, scale=scale, step=step)
+        runs = measure(advisor.spark, Path(scratch), before, scale=scale, step=step, spent_seconds=sessions)
     prior = {name: value for name, value in asdict(before.coefficients).items() if name != "sessions"}
     found = fit([Measurement(run.quantities, run.seconds, group=run.view) for run in runs], prior)
     coefficients = Coefficients(sessions=sessions, **found.coefficients)

@@ -17,8 +17,8 @@ from scipy.optimize import nnls
 
 from costmodels.axis import Vector
 
-STRENGTH = 1.0
-"""How hard the prior pulls: at 1, doubling a coefficient costs as much as being off in one run by what is usual."""
+STRENGTH = 2.0
+"""How hard the prior pulls: doubling a coefficient costs as much as being off in so many runs by what is usual."""
 LEAST = 0.1
 """The part of its prior below which no coefficient falls: what these runs cannot tell apart is not free elsewhere."""
 _TUNING = 1.345

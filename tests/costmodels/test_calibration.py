@@ -63,14 +63,18 @@ def test_a_quantity_that_no_run_has_keeps_its_coefficient() -> None:
     assert found.coefficients["jobs"] == pytest.approx(TRUE["jobs"], rel=0.15)
 
 
-def test_one_run_moves_the_coefficients_only_as_far_as_it_knows() -> None:
-    """It says how long its quantities take together, not which of them is to blame."""
-    found = fit(
-        [Measurement({"statements": 1, "jobs": 1}, 0.12), Measurement({"statements": 1, "jobs": 1}, 0.12)], PRIOR
-    )
+def test_like_runs_move_the_coefficients_only_as_far_as_they_know() -> None:
+    """They say how long their quantities take together, not which of them is to blame."""
+    found = fit([Measurement({"statements": 1, "jobs": 1}, 0.12)] * 10, PRIOR)
     assert found.coefficients["statements"] == pytest.approx(found.coefficients["jobs"])
     assert found.coefficients["statements"] == pytest.approx(0.06, rel=0.05)
     assert found.coefficients["commits"] == pytest.approx(PRIOR["commits"])
+
+
+def test_the_fewer_runs_there_are_the_nearer_the_prior_stays() -> None:
+    known = [Measurement({"statements": 1, "jobs": 1}, 0.12)] * 10
+    few, many = (fit(runs, PRIOR).coefficients["jobs"] for runs in (known[:2], known))
+    assert PRIOR["jobs"] < few < many < 0.0601
 
 
 @pytest.mark.parametrize("factor", [50.0, 1 / 50])
