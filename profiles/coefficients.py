@@ -90,7 +90,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         commits=0.01,
     ),
 }
-"""Of a machine with two cores, rounded; measured by `advisor calibrate --micro` there."""
+"""Of a machine with two cores: fitted to runs of the microbenchmark there, and rounded by hand."""
 
 
 @dataclass(frozen=True)
