@@ -1,14 +1,16 @@
 """Chooses how each view is kept: the cheapest permitted way, views that read each other together.
 
 A view's alternatives are compared by what they cost in all: its own work, and what they change in the work of the
-views that read it or that it reads. One view after the other takes what is cheapest given the others, until none
-moves. Then the storage budget is kept, and what is done today stays where the saving is not worth a change.
+views that read it or that it reads. One view after the other takes what is cheapest given the others, then also a view
+together with one that reads it, until none moves. Then the storage budget is kept, and what is done today stays where
+the saving is not worth a change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from advisor.offers import (
     QUERY_MODIFICATION,
@@ -28,6 +30,8 @@ DEAD_ZONE = 1.1
 PAYBACK_DAYS = 30.0
 """A change whose building is not paid back in so many days is not made."""
 _PASSES = 4
+_PAIRED = 12
+"""Views that read each other in larger groups than this move one at a time."""
 
 Choice = dict[str, str]
 """By view, a candidate."""
@@ -71,7 +75,7 @@ def decide(
     found: dict[str, Offer] = {}
     groups = _components(views, readers)
     for group in groups:
-        _settle(group, views, choice, found, offers, price)
+        _settle(group, views, choice, found, offers, price, readers)
     group_of = {view: group for group in groups for view in group}
     decisions = {view: _decision(view, views[view], choice, offers, price, group_of[view]) for view in views}
     if budget_bytes is not None:
@@ -132,39 +136,52 @@ def _settle(
     found: dict[str, Offer],
     offers: dict[str, Offers],
     price: Pricer,
+    readers: Mapping[str, Sequence[str]],
 ) -> None:
-    """Let one view after the other take what makes the group cheapest, until none moves."""
+    """Let one view after the other take what makes the group cheapest, then also views with their readers."""
 
     def total(trial: Choice) -> tuple[float, dict[str, Offers]]:
         made: dict[str, Offers] = {}
         seen: dict[str, Offer] = {}
-        cost = 0.0
         for view in reversed(group):
             made[view] = price(view, trial, seen)
-            seen[view] = made[view].offers[trial[view]]
-            cost += seen[view].a_day
-        found.update(seen)
-        return cost, made
+            seen[view] = _offered(made[view], trial[view])
+        return sum(offer.a_day for offer in seen.values()), made
 
     for view in reversed(group):
         offers[view] = price(view, choice, found)
         allowed, _ = permitted_candidates(views[view], offers[view])
         choice[view] = cheapest(offers[view].costs(allowed))
         found[view] = offers[view].offers[choice[view]]
-    if len(group) > 1:
+    if len(group) == 1:
+        return
+    alone = [[view] for view in group]
+    pairs = [[view, reader] for view in group for reader in readers[view]] if len(group) <= _PAIRED else []
+    for moves in (alone, [*alone, *pairs]):
         for _ in range(_PASSES):
             moved = False
-            for view in group:
-                least, _ = total(choice)
-                allowed, _ = permitted_candidates(views[view], price(view, choice, found))
-                for candidate in allowed:
-                    cost, _ = total({**choice, view: candidate})
+            for these in moves:
+                least, made = total(choice)
+                allowed = [permitted_candidates(views[view], made[view])[0] for view in these]
+                for candidates in product(*allowed):
+                    trial = {**choice, **dict(zip(these, candidates, strict=True))}
+                    cost, _ = total(trial)
                     if cost < least * (1 - 1e-9):
-                        least, choice[view], moved = cost, candidate, True
+                        least, moved = cost, True
+                        choice.update(trial)
             if not moved:
                 break
-        _, made = total(choice)
-        offers.update(made)
+    _, made = total(choice)
+    offers.update(made)
+    choice.update({view: _offered(made[view], choice[view]).candidate for view in group})
+
+
+def _offered(offers: Offers, candidate: str) -> Offer:
+    """A candidate's offer; where its algorithm does not apply to what is stored below, the cheapest of its strategy."""
+    if candidate in offers.offers:
+        return offers.offers[candidate]
+    same = [name for name in offers.offers if strategy_of(name) == strategy_of(candidate)]
+    return offers.offers[cheapest(offers.costs(same))]
 
 
 def _decision(
@@ -211,7 +228,7 @@ def _with_others(
         whole, own = constant(0.0), offers[view]
         for each in reversed(group):
             made = price(each, trial, seen)
-            seen[each] = made.offers[trial[each]]
+            seen[each] = _offered(made, trial[each])
             if each == view:
                 own = made
             else:
