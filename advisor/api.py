@@ -8,19 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.plan import read_plan, write_plan
 from advisor.profiling import profile
 from advisor.proposal import FOLDER, Proposal, write
 from advisor.recommend import ModelName, recommend, selected_views
 from executors.executor import find_executor
-from executors.runner import Comparison, Keeping, Refresh, Runner
 from profiles.definitions import definitions_of
 from profiles.sources import all_statistics
 from profiles.statistics import TableStatistics
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, open_session, resolve
-from storage.log import is_delta
-from storage.table import Table, convert_parquet, import_file
 from views.definition import Definition
 from views.errors import ExecutionError, TableError, ViewError
 from views.filters import parse_filter
@@ -29,8 +25,9 @@ from views.spelling import did_you_mean
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from executors.runner import Comparison, Keeping, Refresh, Runner
     from storage.staging import Change
-    from storage.table import Rows
+    from storage.table import Rows, Table
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,6 @@ class Advisor:
 
         An engine is started only where the samples are out of date.
         """
-        from profiles.sampling import BUDGET_ROWS
-
         engine = None if sample_rows == 0 else (lambda: self.spark)
         found = profile(
             self.workload,
@@ -101,7 +96,7 @@ class Advisor:
             self.definitions,
             self.workload.folder / FOLDER,
             engine,
-            BUDGET_ROWS if sample_rows is None else sample_rows,
+            sample_rows,
             progress,
         )
         if found.missing:
@@ -156,6 +151,9 @@ class Advisor:
         return self._runner
 
     def _opened(self, spark: SparkSession | None, write: bool = False) -> Runner:
+        from advisor.plan import read_plan
+        from executors.runner import Runner
+
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
         plan = read_plan(self.workload.folder)
         bound = self.workload.driver_rows
@@ -166,6 +164,9 @@ class Advisor:
         return [name for name in self.workload.tables if name in used or self.workload.path_of(name) is not None]
 
     def _table(self, name: str, spark: SparkSession | None, write: bool) -> Table:
+        from storage.log import is_delta
+        from storage.table import Table
+
         spec, path = self.workload.tables[name], self.workload.path_of(name)
         if path is None:
             place = self.workload.place("tables", name)
@@ -180,6 +181,8 @@ class Advisor:
         return Table(spark, path, name=name, key=spec.key, foreign_keys=spec.foreign_keys)
 
     def _made_delta(self, name: str, path: Path, imported: Path) -> Path:
+        from storage.table import convert_parquet, import_file
+
         if path.is_dir() and any(path.rglob("*.parquet")):
             convert_parquet(path)
             self.said.append(f"{name}: the Parquet folder {path} is a Delta table now (only _delta_log was added)")
@@ -194,6 +197,8 @@ class Advisor:
 
     def applying(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
         """`apply` view by view, so that progress can be shown: each is built when its result is taken."""
+        from advisor.plan import read_plan, write_plan
+
         views = self.selected(select, exclude)
         proposal = self.recommend()
         active = {view: kept for view, kept in read_plan(self.workload.folder).items() if view in self.definitions}
@@ -213,6 +218,8 @@ class Advisor:
 
     def _installed(self, view: str, strategy: str, algorithm: str | None) -> tuple[Keeping, str]:
         """What is proposed, with recompute for an algorithm that is not there or does not apply."""
+        from executors.runner import Keeping
+
         if strategy == "query_modification":
             return Keeping(), ""
         wanted, why = algorithm or "recompute", ""
@@ -296,6 +303,8 @@ class Advisor:
 
     def stored(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
         """The selected views that the active plan stores."""
+        from advisor.plan import read_plan
+
         plan = read_plan(self.workload.folder)
         stored = [v for v in self.selected(select, exclude) if v in plan and plan[v].strategy != "query_modification"]
         if not stored:

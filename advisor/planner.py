@@ -157,13 +157,13 @@ def _settle(
         return
     alone = [[view] for view in group]
     pairs = [[view, reader] for view in group for reader in readers[view]] if len(group) <= _PAIRED else []
-    for moves in (alone, [*alone, *pairs]):
+    for moves in [alone, alone + pairs]:
         for _ in range(_PASSES):
             moved = False
             for these in moves:
                 least, made = total(choice)
-                allowed = [permitted_candidates(views[view], made[view])[0] for view in these]
-                for candidates in product(*allowed):
+                ways = [permitted_candidates(views[view], made[view])[0] for view in these]
+                for candidates in product(*ways):
                     trial = {**choice, **dict(zip(these, candidates, strict=True))}
                     cost, _ = total(trial)
                     if cost < least * (1 - 1e-9):

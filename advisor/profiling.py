@@ -15,7 +15,6 @@ from profiles.requests import Request, requests_of
 from profiles.samples import Sampled, aged, merge, outdated, read_samples, write_samples
 from profiles.statistics import TableStatistics
 from profiles.workload import Workload
-from storage.log import is_delta
 from views.definition import Definition
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def profile(
     definitions: Mapping[str, Definition],
     folder: Path,
     engine: Callable[[], SparkSession] | None,
-    budget_rows: int,
+    budget_rows: int | None,
     progress: Callable[[str], None],
 ) -> Profiled:
     """The statistics with what is sampled of the rows; without an engine, with what was sampled earlier."""
@@ -47,9 +46,9 @@ def profile(
     usable = _usable(samples, requests, statistics)
     todo = outdated(usable, requests)
     if todo and engine is not None:
-        from profiles.sampling import sample
+        from profiles.sampling import BUDGET_ROWS, sample
 
-        found = sample(engine(), todo, budget_rows, progress)
+        found = sample(engine(), todo, BUDGET_ROWS if budget_rows is None else budget_rows, progress)
         write_samples(folder, {**samples, **found})
         usable, todo = {**usable, **found}, []
     known = {name: merge(table, usable[name]) if name in usable else table for name, table in statistics.items()}
@@ -58,12 +57,14 @@ def profile(
 
 def _places(workload: Workload) -> dict[str, Path | str]:
     """Where the rows of tables lie that an engine can read as they are."""
-    found: dict[str, Path | str] = {}
-    for name in workload.tables:
-        path = workload.path_of(name)
-        if path is not None and (is_delta(path) or (path.is_dir() and any(path.rglob("*.parquet")))):
-            found[name] = path
-    return found
+    paths = {name: path for name in workload.tables if (path := workload.path_of(name)) is not None}
+    if not paths:
+        return {}
+    from storage.log import is_delta
+
+    return {
+        name: path for name, path in paths.items() if is_delta(path) or (path.is_dir() and any(path.rglob("*.parquet")))
+    }
 
 
 def _filters(workload: Workload) -> dict[str, list[str]]:

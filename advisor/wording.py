@@ -90,6 +90,9 @@ def reason(decision: Decision, view: spec.View, tables: str) -> str:
         case "budget":
             return f"{label(decision.best)} would be cheapest, but the storage budget is full; {_why(decision, tables)}"
     words = _why(decision, tables)
+    latency = view.max_query_latency
+    if latency is not None and decision.offers.offers[choice].latency_seconds > latency:
+        words = f"nothing answers within {duration(latency)}, this comes nearest: {words}"
     everything = decision.offers.costs()
     best = cheapest(everything)
     if view.strategy != "auto" or view.algorithm != "auto":
@@ -112,7 +115,8 @@ def _why(decision: Decision, tables: str) -> str:
     if strategy == QUERY_MODIFICATION:
         kept = min(stored, key=lambda name: stored[name])
         if queries == 0:
-            return "nobody reads it" + (f"; keeping it would cost {duration(stored[kept])} a day" if updates else "")
+            cost = stored[kept]
+            return "nobody reads it" + (f"; keeping it would cost {duration(cost)} a day" if cost > 0 else "")
         touched = f"a read takes {each} from {tables or 'its tables'}"
         if updates == 0:
             return f"{touched}; a stored copy would be no cheaper to read"

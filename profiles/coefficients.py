@@ -147,7 +147,7 @@ def _read(path: Path) -> dict[str, Coefficients]:
         if content["schema_version"] != SCHEMA_VERSION:
             raise EstimationError("was written by another version of the advisor")
         return {key: Coefficients(**values) for key, values in content["profiles"].items()}
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except EstimationError as error:
         raise EstimationError(f"{path}: {error.message}", hint) from None

@@ -75,7 +75,7 @@ def read_samples(folder: Path) -> dict[str, Sampled]:
     path = folder / FILE
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, type(error).__name__) from error

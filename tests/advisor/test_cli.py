@@ -57,18 +57,19 @@ def test_recommend_prints_the_ranking_and_writes_the_proposal(workload: Path) ->
     done = run("recommend", workload)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "shop · 2 views over 1 table · ranked by Hanson's page model of 1987"
+    assert lines[0].startswith("shop · 2 views over 1 table · priced for Spark on ")
+    assert "shipped with the package; advisor calibrate measures yours" in lines[0]
     assert lines[1].startswith("1 change saves ")
     (total,) = [line for line in lines if line.startswith("  total  ")]
-    assert "query modification → immediate, incremental" in total
-    assert "400 reads a day" in total
+    assert "query modification → full refresh" in total
+    assert "77 rebuilds a day" in total
     assert "1 unchanged (--all shows them)" in done.stdout
-    assert "total turns to deferred above" in done.stdout
+    assert "total turns to query modification above" in done.stdout
     assert "estimate is a default: part of total a query reads (all)" in done.stdout
-    assert "Not used by this model: price." in done.stdout
+    assert " EUR)" in done.stdout
     saved = json.loads((workload.parent / ".advisor" / "proposal.json").read_text(encoding="utf-8"))
-    assert saved["schema_version"] == 1
-    assert saved["views"]["total"]["strategy"] == "immediate"
+    assert saved["schema_version"] == 2
+    assert saved["views"]["total"]["strategy"] == "deferred"
 
 
 def test_all_shows_unchanged_views(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +102,7 @@ def test_recommend_on_declared_statistics_imports_no_engine(workload: Path) -> N
         "import sys; from advisor.cli import main\n"
         f"try: main(['recommend', {str(workload)!r}])\n"
         "except SystemExit as stop: assert stop.code == 0\n"
-        "print({'pyspark', 'pandas', 'scipy', 'pyarrow', 'deltalake'} & set(sys.modules))"
+        "print({'pyspark', 'pandas', 'scipy', 'plotly', 'pyarrow', 'deltalake'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, encoding="utf-8")
     assert done.stdout.splitlines()[-1] == "set()"
@@ -304,7 +305,7 @@ def test_an_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def interrupted(path: str) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("profiles.workload.load", interrupted)
+    monkeypatch.setattr("advisor.api.load", interrupted)
     assert call(capsys, "recommend", "w.yaml") == (130, "", "")
 
 
@@ -324,7 +325,7 @@ def test_a_narrow_terminal_gets_a_block_per_view(workload: Path) -> None:
     show(recommend(load(workload)), console, everything=True)
     printed = console.export_text()
     assert max(map(len, printed.splitlines())) <= 60
-    assert "  total\n    query modification → immediate, incremental\n" in printed
+    assert "  total\n    query modification → full refresh\n" in printed
 
 
 def test_names_are_never_read_as_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,121 +1,217 @@
-"""Which way to keep a view is chosen, from what, and why."""
+"""What is recommended on declared statistics: the plan that a person would expect, its reason and its numbers."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from advisor.gathering import all_statistics, catalog_of, gather, shapes_of
-from advisor.pricing import (
-    Quantities,
-    ViewModel,
-    cheapest,
-    modified_query,
-    parameters,
-    price,
-    strategy_of,
-    turning_point,
-)
-from advisor.proposal import Proposal, ViewProposal
+from advisor.offers import strategy_of
 from advisor.recommend import recommend
-from costmodels import hanson
-from profiles.workload import Workload, load
+from profiles.workload import load
+from tests.advisor.workloads import NAMED, PER_CUSTOMER, TOTAL, URGENT, proposal, workload
 from views.errors import ViewError, WorkloadError
 
-TABLES = """\
-tables:
-  orders:
-    rows: 100000
-    row_bytes: 100
-    columns: {o_orderkey: bigint, o_custkey: bigint, o_price: double, o_priority: int}
-    key: [o_orderkey]
-    domains: {o_priority: [0, 9]}
-    updates: UPDATES
-  customer:
-    rows: 10000
-    row_bytes: 100
-    columns: {c_custkey: bigint, c_name: string}
-    key: [c_custkey]
-    updates: {per_day: 0}
-views:
-"""
-UPDATES = "{per_day: 100, rows: 25, modifies: 1}"
-URGENT = "SELECT o_orderkey, o_price FROM orders WHERE o_priority = 5"
-NAMED = "SELECT o_orderkey, c_name FROM orders JOIN customer ON o_custkey = c_custkey"
-TOTAL = "SELECT SUM(o_price) AS total FROM orders"
+LOOKUP = f'{{sql: "{NAMED}", queries: {{per_day: 1000, filter: "o_orderkey = 7"}}'
 
 
-def workload(folder: Path, *views: str, updates: str = UPDATES, more: str = "") -> Workload:
-    path = folder / "workload.yaml"
-    text = more + TABLES.replace("UPDATES", updates) + "".join(f"  {view}\n" for view in views)
-    path.write_text(text, encoding="utf-8")
-    return load(path)
+# What a person would expect
 
 
-def proposal(folder: Path, view: str, updates: str = UPDATES) -> ViewProposal:
-    return recommend(workload(folder, "v: " + view, updates=updates)).views["v"]
+def test_key_lookups_in_a_huge_table_leave_the_view_virtual(tmp_path: Path) -> None:
+    found = proposal(tmp_path, LOOKUP + "}", rows=1e9)
+    assert (found.strategy, found.algorithm) == ("query_modification", None)
+    assert found.costs["query_modification"] < found.costs["deferred"] / 10
+    assert "a read takes" in found.reason
+    assert "100 updates a day" in found.reason
 
 
-def test_the_paper_s_default_selection_is_priced_as_the_paper_does(tmp_path: Path) -> None:
-    read = workload(tmp_path, f'v: {{sql: "{URGENT}", queries: {{per_day: 100, fraction: 0.1}}}}')
-    found = recommend(read).views["v"]
-    paper = hanson.costs(1, hanson.Parameters())
-    assert found.candidates["immediate/differential"] == pytest.approx(paper["immediate"] / 10)
-    assert found.candidates["deferred/differential"] == pytest.approx(paper["deferred"] / 10)
-    assert found.candidates["query_modification"] == pytest.approx(paper["sequential"] / 10)
+def test_lookups_by_a_column_that_leaves_out_no_file_are_far_dearer(tmp_path: Path) -> None:
+    by_key = proposal(tmp_path, LOOKUP + "}", rows=1e9)
+    by_name = proposal(tmp_path, LOOKUP.replace("o_orderkey = 7", "c_name = 'x'") + "}", rows=1e9)
+    assert by_name.costs["query_modification"] > 20 * by_key.costs["query_modification"]
 
 
-def test_query_modification_is_clustered_where_the_layout_follows_the_conditions() -> None:
-    p = hanson.Parameters()
-    follows = ViewModel(1, "differential", selected_by_layout=True, queried_by_layout=True)
-    assert modified_query(follows, p) == pytest.approx(hanson.TOTAL_clustered(p))
-    join = ViewModel(2, "differential", selected_by_layout=True, queried_by_layout=True)
-    assert modified_query(join, p) == pytest.approx(hanson.TOTAL_loopjoin(p))
-    aggregate = ViewModel(3, "counting", selected_by_layout=True, queried_by_layout=True)
-    assert modified_query(aggregate, p) == pytest.approx(hanson.costs(3, p)["clustered"])
-
-
-def test_a_point_read_of_a_large_join_is_left_virtual(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{NAMED}", queries: {{per_day: 100, filter: "o_orderkey = 7"}}}}')
-    assert found.strategy == "query_modification"
-    assert found.algorithm is None
-    assert "a read needs 1 of 2,500 pages of orders" in found.reason
-
-
-def test_a_condition_on_one_side_of_a_join_lets_the_other_side_skip_pages(tmp_path: Path) -> None:
-    sql = "SELECT c_custkey, o_orderkey FROM orders JOIN customer ON o_orderkey = c_custkey"
-    reads = "queries: {per_day: 100, filter: c_custkey = 7}"
-    elsewhere = sql.replace("ON o_orderkey", "ON o_custkey")
-    read = workload(tmp_path, f'v: {{sql: "{sql}", {reads}}}', f'w: {{sql: "{elsewhere}", {reads}}}')
-    found = recommend(read).views
-    assert "a read needs 1 of 2,500 pages" in found["v"].reason
-    assert found["v"].costs["query_modification"] < found["w"].costs["query_modification"] / 100
-
-
-def test_an_aggregate_that_is_read_often_is_kept_immediately(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 400}}}}')
-    assert (found.strategy, found.algorithm, found.model) == ("immediate", "counting", 3)
-    assert found.costs["immediate"] < found.costs["deferred"] < found.costs["query_modification"]
-    assert "400 reads a day" in found.reason
+def test_an_aggregate_that_is_read_often_is_stored_and_applies_changes(tmp_path: Path) -> None:
+    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 4000}}}}', rows=1e8)
+    assert found.strategy in ("immediate", "deferred")
+    assert found.algorithm == "counting"
+    assert found.costs["query_modification"] > 20 * found.seconds
+    assert found.confidence == 1.0
     assert "orders" in found.reason
 
 
-def test_many_updates_between_few_reads_are_deferred(tmp_path: Path) -> None:
+def test_many_updates_between_few_reads_are_not_applied_one_by_one(tmp_path: Path) -> None:
     updates = "{per_day: 3000, rows: 25, modifies: 1}"
-    found = proposal(
-        tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 3}}, readers: external, max_staleness: 12h}}', updates
+    found = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 3}}}}', updates)
+    assert found.strategy in ("deferred", "query_modification")
+    assert found.costs["immediate"] > 100 * found.costs["deferred"]
+
+
+def test_updates_of_most_of_a_table_are_followed_by_rebuilding(tmp_path: Path) -> None:
+    updates = "{per_day: 10, rows: 9000000, modifies: 1}"
+    found = proposal(tmp_path, f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: 4000}}}}', updates, rows=1e7)
+    assert found.algorithm == "recompute"
+    assert found.reason.startswith("rebuilding takes ")
+
+
+def test_a_view_nobody_queries_is_left_virtual(tmp_path: Path) -> None:
+    found = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 0}}}}')
+    assert (found.strategy, found.seconds) == ("query_modification", 0)
+    assert found.reason == "nobody reads it"
+    assert found.costs["immediate"] > 0
+
+
+def test_a_table_nobody_updates_is_built_once_where_that_reads_faster(tmp_path: Path) -> None:
+    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 10}}}}', updates="{per_day: 0}")
+    assert found.strategy == "immediate"
+    assert found.costs["immediate"] == pytest.approx(found.costs["deferred"])
+    assert found.reason.startswith("no updates of orders: built once, then a read takes")
+
+
+def test_neither_reads_nor_updates_cost_nothing(tmp_path: Path) -> None:
+    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 0}}}}', updates="{per_day: 0}")
+    assert (found.strategy, found.reason) == ("query_modification", "nobody reads it")
+    assert set(found.candidates.values()) == {0.0}
+
+
+@pytest.mark.parametrize("sql", [URGENT, NAMED, TOTAL, PER_CUSTOMER])
+def test_an_empty_table_gets_a_plan(tmp_path: Path, sql: str) -> None:
+    found = proposal(tmp_path, f'{{sql: "{sql}"}}', rows=0)
+    assert found.strategy in found.costs
+    assert all(0 <= cost < math.inf for cost in found.candidates.values())
+    assert found.seconds == min(found.candidates[c] for c in found.permitted)
+
+
+def test_an_empty_delta_table_gets_a_plan(tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "data", pa.table({"k": pa.array([], pa.int64())}))
+    path = tmp_path / "workload.yaml"
+    path.write_text("tables: {t: {path: data}}\nviews: {v: {sql: SELECT k FROM t}}\n", encoding="utf-8")
+    found = recommend(load(path)).views["v"]
+    assert found.strategy in found.costs
+
+
+@pytest.mark.parametrize("condition", ["o_priority = 5 AND o_priority = 6", "o_priority > 9", "o_priority >= 0"])
+def test_a_view_of_none_or_all_of_the_rows_gets_a_plan(tmp_path: Path, condition: str) -> None:
+    sql = URGENT.replace("o_priority = 5", condition)
+    found = proposal(tmp_path, f'{{sql: "{sql}", queries: {{per_day: 100}}}}')
+    assert all(0 <= cost < math.inf for cost in found.candidates.values())
+    assert found.seconds == min(found.candidates.values())
+
+
+def test_a_larger_part_selected_is_never_cheaper_to_store(tmp_path: Path) -> None:
+    narrow, wide = (
+        proposal(tmp_path, f'{{sql: "{URGENT.replace("= 5", which)}", queries: {{per_day: 100}}}}', rows=1e7)
+        for which in ("= 5", ">= 0")
     )
+    assert all(wide.candidates[c] >= narrow.candidates[c] for c in narrow.candidates)
+
+
+@pytest.mark.parametrize("fraction", [0, 1])
+def test_reads_of_nothing_or_all_of_a_view_get_a_plan(tmp_path: Path, fraction: int) -> None:
+    found = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 100, fraction: {fraction}}}}}')
+    assert all(0 <= cost < math.inf for cost in found.candidates.values())
+
+
+def test_without_statistics_there_is_a_plan_and_what_was_assumed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "workload.yaml"
+    path.write_text(
+        "tables: {t: {table: db.t, columns: {k: bigint, s: string}}}\n"
+        "views: {v: {sql: SELECT k FROM t WHERE s = 'a'}}\n",
+        encoding="utf-8",
+    )
+    found = recommend(load(path)).views["v"]
+    assert found.strategy in found.costs
+    named = "; ".join(found.defaults)
+    for words in ("rows of t (100,000)", "updates of t (none)", "queries of v (100 a day)", "part of v a query reads"):
+        assert words in named
+
+
+def test_a_table_of_unknown_columns_gets_a_plan_without_rules(tmp_path: Path) -> None:
+    path = tmp_path / "workload.yaml"
+    path.write_text("tables: {t: {table: db.t}}\nviews: {v: {sql: SELECT k FROM t WHERE s = 'a'}}\n", encoding="utf-8")
+    found = recommend(load(path)).views["v"]
+    assert {c.partition("/")[2] for c in found.candidates} == {"", "recompute"}
+    assert found.seconds == min(found.candidates.values())
+
+
+# How often a deferred view is refreshed
+
+
+def test_96_updates_and_400_queries_in_random_order_make_77_refreshes(tmp_path: Path) -> None:
+    view = f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: 400}}}}'
+    found = proposal(tmp_path, view, "{per_day: 96, rows: 20}", rows=1e7)
+    assert round(found.offers.offers["deferred/counting"].refreshes or 0) == 77
     assert found.strategy == "deferred"
-    assert "query_modification" not in found.permitted
+    assert "by 77 refreshes" in found.reason
 
 
-def test_a_pin_is_respected_and_said(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 400}}, strategy: deferred}}')
-    assert (found.strategy, found.pinned) == ("deferred", True)
-    assert found.reason.startswith("pinned; immediate, incremental would be cheapest")
+def test_the_same_updates_in_one_batch_at_night_make_1_refresh(tmp_path: Path) -> None:
+    view = f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: 400}}}}'
+    spread = proposal(tmp_path, view, "{per_day: 96, rows: 20}", rows=1e7)
+    batch = proposal(tmp_path, view, '{per_day: 96, rows: 20, at: "02:00"}', rows=1e7)
+    assert batch.offers.offers["deferred/counting"].refreshes == pytest.approx(1.0, abs=1e-6)
+    assert batch.candidates["deferred/counting"] < spread.candidates["deferred/counting"]
+    assert "by 1 refresh of" in batch.reason
+
+
+# What the workload demands
+
+
+def test_external_readers_leave_nothing_to_query_time(tmp_path: Path) -> None:
+    strict = proposal(tmp_path, LOOKUP + ", readers: external}")
+    assert {strategy_of(c) for c in strict.permitted} == {"immediate"}
+    assert strict.reason.startswith("others read it as a table, ")
+    stale = proposal(tmp_path, LOOKUP + ", readers: external, max_staleness: 1h}")
+    assert {strategy_of(c) for c in stale.permitted} == {"immediate", "deferred"}
+    assert all(stale.offers.offers[c].every_seconds for c in stale.permitted if strategy_of(c) == "deferred")
+
+
+def test_a_bound_on_latency_excludes_what_is_too_slow_and_says_so(tmp_path: Path) -> None:
+    view = f'{{sql: "{TOTAL}", queries: {{per_day: 1}}'
+    free = proposal(tmp_path, view + "}", rows=1e9)
+    bound = proposal(tmp_path, view + ", max_query_latency: 1s}", rows=1e9)
+    assert free.latency_seconds > 1
+    assert bound.latency_seconds <= 1
+    assert bound.excluded == {
+        c: "a read would take too long" for c, o in bound.offers.offers.items() if o.latency_seconds > 1
+    }
+    assert bound.reason.startswith("a read would take too long, which rules out ")
+
+
+def test_a_bound_that_nothing_meets_leaves_the_fastest_and_says_so(tmp_path: Path) -> None:
+    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 1}}, max_query_latency: 1ms}}', rows=1e9)
+    assert found.latency_seconds == min(offer.latency_seconds for offer in found.offers.offers.values())
+    assert "nothing answers within 1 ms, this comes nearest" in found.reason
+
+
+@pytest.mark.parametrize("staleness", ["30s", "15m", "1h", "6h", "24h", "7d"])
+@pytest.mark.parametrize("queries", [0.5, 30, 5000])
+def test_allowed_staleness_never_makes_the_chosen_plan_dearer(tmp_path: Path, staleness: str, queries: float) -> None:
+    view = f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: {queries}}}'
+    fresh = proposal(tmp_path, view + "}", rows=1e6)
+    stale = proposal(tmp_path, view + f", max_staleness: {staleness}}}", rows=1e6)
+    assert stale.seconds <= fresh.seconds * (1 + 1e-9)
+
+
+def test_allowed_staleness_opens_a_clock_where_reads_are_many(tmp_path: Path) -> None:
+    view = f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: 5000}}, max_staleness: 6h}}'
+    found = proposal(tmp_path, view, "{per_day: 500, rows: 20}", rows=1e7)
+    assert found.candidate.startswith("deferred/")
+    assert found.every_seconds is not None
+    assert found.every_seconds <= 6 * 3600
+    assert ", every " in found.reason
+
+
+def test_a_pinned_strategy_is_respected_and_its_price_said(tmp_path: Path) -> None:
+    found = proposal(
+        tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 4000}}, strategy: query_modification}}', rows=1e8
+    )
+    assert (found.candidate, found.pinned) == ("query_modification", True)
+    assert found.reason.startswith("pinned; deferred, incremental would be cheapest (query modification: ×")
     assert found.next_best is None
     assert found.confidence == 1.0
 
@@ -123,172 +219,135 @@ def test_a_pin_is_respected_and_said(tmp_path: Path) -> None:
 def test_a_pinned_algorithm_is_respected(tmp_path: Path) -> None:
     found = proposal(tmp_path, f'{{sql: "{TOTAL}", algorithm: recompute}}')
     assert found.algorithm == "recompute"
-    found = proposal(tmp_path, f'{{sql: "{TOTAL}", strategy: immediate, algorithm: dred}}')
-    assert found.candidate == "immediate/dred"
+    found = proposal(tmp_path, f'{{sql: "{NAMED}", strategy: immediate, algorithm: differential}}')
+    assert found.candidate == "immediate/differential"
 
 
-def test_external_readers_rule_out_what_happens_at_query_time(tmp_path: Path) -> None:
-    fields = f'sql: "{NAMED}", queries: {{per_day: 100, filter: "o_orderkey = 7"}}, readers: external'
-    strict = proposal(tmp_path, f"{{{fields}}}")
-    assert {strategy_of(c) for c in strict.permitted} == {"immediate"}
-    assert "others read it as a table" in strict.reason
-    stale = proposal(tmp_path, f"{{{fields}, max_staleness: 1h}}")
-    assert {strategy_of(c) for c in stale.permitted} == {"immediate", "deferred"}
-
-
-def test_a_view_nobody_reads_is_left_virtual(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 0}}}}')
-    assert (found.strategy, found.seconds) == ("query_modification", 0)
-    assert found.reason.startswith("nobody reads it; keeping it would cost ")
-
-
-def test_tables_nobody_updates_need_no_maintenance(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 10}}}}', updates="{per_day: 0}")
-    assert found.strategy == "immediate"
-    assert found.costs["immediate"] == pytest.approx(found.costs["deferred"])
-    assert found.reason.startswith("no updates of orders: built once")
-
-
-def test_neither_reads_nor_updates_cost_nothing(tmp_path: Path) -> None:
-    found = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 0}}}}', updates="{per_day: 0}")
-    assert (found.strategy, found.reason) == ("query_modification", "nobody reads it")
+def test_a_pin_that_no_algorithm_can_meet_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadError, match="view 'v': no installed algorithm does what its pins ask for") as raised:
+        proposal(tmp_path, f'{{sql: "{TOTAL}", algorithm: dred}}')
+    assert raised.value.hint
 
 
 def test_what_is_done_today_stays_in_a_close_call(tmp_path: Path) -> None:
-    fields = f'sql: "{URGENT}", queries: {{per_day: 100, fraction: 0.1}}'
-    assert proposal(tmp_path, f"{{{fields}}}").strategy == "immediate"
-    found = proposal(tmp_path, f"{{{fields}, today: {{strategy: deferred}}}}")
-    assert found.strategy == "deferred"
-    assert not found.changed
-    assert found.reason == "immediate, incremental would save only 3 %, so what is done today stays"
+    view = f'{{sql: "{TOTAL}", queries: {{per_day: 4000}}'
+    free = proposal(tmp_path, view + "}", rows=1e8)
+    found = proposal(tmp_path, view + ", today: {strategy: immediate, algorithm: counting}}", rows=1e8)
+    assert (free.candidate, found.candidate) == ("deferred/counting", "immediate/counting")
+    assert (found.held, found.changed) == ("dead zone", False)
+    assert found.reason == "deferred, incremental would save only 2 %, so what is done today stays"
 
 
-def test_an_empty_table_gets_a_plan(tmp_path: Path) -> None:
-    write_deltalake(tmp_path / "data", pa.table({"k": pa.array([], pa.int64())}))
-    path = tmp_path / "workload.yaml"
-    path.write_text("tables: {t: {path: data}}\nviews: {v: {sql: SELECT k FROM t}}\n", encoding="utf-8")
-    found = recommend(load(path)).views["v"]
-    assert found.strategy in found.costs
-    assert "t is empty and priced as one row" in found.approximations
+def test_what_is_done_today_goes_when_the_saving_is_large(tmp_path: Path) -> None:
+    view = f'{{sql: "{TOTAL}", queries: {{per_day: 4000}}, today: {{strategy: query_modification}}}}'
+    found = proposal(tmp_path, view, rows=1e8)
+    assert (found.held, found.changed) == (None, True)
+    assert found.payback_days is not None
+    assert found.payback_days < 1
 
 
-def test_updates_that_come_together_are_applied_once(tmp_path: Path) -> None:
-    view = f'{{sql: "{URGENT}", queries: {{per_day: 100}}}}'
-    spread = proposal(tmp_path, view)
-    batch = proposal(tmp_path, view, UPDATES.replace("}", ', at: "02:00"}'))
-    read = hanson.C_query1(hanson.Parameters(f_v=1)) / 1000 * 100
-    assert spread.candidates["deferred/recompute"] - read == pytest.approx(
-        50 * (batch.candidates["deferred/recompute"] - read)
-    )
-    assert batch.candidates["immediate/differential"] == pytest.approx(spread.candidates["immediate/differential"])
+def test_a_building_that_does_not_pay_back_is_not_begun(tmp_path: Path) -> None:
+    # Storing would save a tenth of a second a day and take a minute.
+    view = f'{{sql: "{PER_CUSTOMER}", queries: {{per_day: 0.01}}, today: {{strategy: query_modification}}}}'
+    found = proposal(tmp_path, view, updates="{per_day: 0}", rows=1e8)
+    assert (found.candidate, found.held) == ("query_modification", "payback")
+    assert "what is done today stays" in found.reason
+    assert "building it takes" in found.reason
 
 
-def test_allowed_staleness_makes_deferred_cheaper(tmp_path: Path) -> None:
-    fresh = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 100}}}}')
-    stale = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 100}}, max_staleness: 12h}}')
-    assert stale.candidates["deferred/recompute"] < fresh.candidates["deferred/recompute"]
-    assert stale.costs["deferred"] <= fresh.costs["deferred"]
+# What is printed
 
 
-def test_the_break_even_is_where_the_costs_cross() -> None:
-    view = ViewModel(1, "differential", selected_by_layout=True, queried_by_layout=True)
+@pytest.mark.parametrize("sql", [URGENT, NAMED, TOTAL, PER_CUSTOMER])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        ", strategy: deferred",
+        ", readers: external",
+        ", max_query_latency: 100ms",
+        ", max_staleness: 2h",
+        ", today: {strategy: immediate, seconds: 30}",
+        ", today: {strategy: deferred, algorithm: recompute}",
+    ],
+)
+def test_the_choice_is_the_cheapest_of_those_permitted_or_says_why_not(tmp_path: Path, sql: str, more: str) -> None:
+    found = proposal(tmp_path, f'{{sql: "{sql}", queries: {{per_day: 50}}{more}}}', rows=1e6)
+    least = min(found.candidates[c] for c in found.permitted)
+    assert found.seconds == pytest.approx(least) or found.held is not None
+    assert min(found.candidates.values()) == pytest.approx(found.seconds) or found.excluded or found.held
+    ruled_out = set(found.candidates) - set(found.permitted)
+    assert set(found.excluded) == ruled_out
+    assert found.reason
 
-    def costs_at(updates: float) -> dict[str, float]:
-        candidates = price(view, Quantities(100_000, 100, updates, 25, 100, 0.1, 0.1, 0.1))
-        return {name: cost for name, cost in candidates.items() if not name.endswith("recompute")}
 
-    turn = turning_point(costs_at, 10, "immediate")
-    assert turn is not None
-    assert (turn.above, turn.strategy) == (True, "query_modification")
-    # H87 Figure 2 as recomputed: immediate crosses clustered at P ≈ .297.
-    assert turn.rate / (turn.rate + 100) == pytest.approx(0.297, abs=0.001)
-    at = costs_at(turn.rate)
-    assert at["immediate/differential"] == pytest.approx(at["query_modification"], rel=1e-3)
-
-
-def test_a_choice_that_never_turns_has_no_break_even() -> None:
-    assert turning_point(lambda rate: {"immediate/a": 1.0, "deferred/a": 2.0}, 10, "immediate") is None
+@pytest.mark.parametrize("rows", [0, 1, 1e15])
+@pytest.mark.parametrize("updates", [0, 1e-6, 1e9])
+@pytest.mark.parametrize("changed", [0, 1e9])
+@pytest.mark.parametrize("queries", [0, 1e9])
+def test_every_cost_is_finite_under_extreme_numbers(
+    tmp_path: Path, rows: float, updates: float, changed: float, queries: float
+) -> None:
+    views = [
+        f'{name}: {{sql: "{sql}", queries: {{per_day: {queries:.0f}}}}}'
+        for name, sql in {"v": URGENT, "w": NAMED, "x": PER_CUSTOMER, "y": "SELECT MAX(n) AS m FROM x"}.items()
+    ]
+    made = workload(tmp_path, *views, rows=rows, updates=f"{{per_day: {updates:.6f}, rows: {changed:.0f}}}")
+    for found in recommend(made).views.values():
+        for offer in found.offers.offers.values():
+            assert all(map(math.isfinite, offer.seconds)), offer.candidate
+            assert all(bool((item.times >= 0).all() and (item.seconds >= 0).all()) for item in offer.items)
+            assert 0 <= offer.latency_seconds < math.inf
+            assert 0 <= offer.build_seconds < math.inf
+            assert 0 <= offer.storage_bytes < math.inf
+        assert 0 <= found.seconds < math.inf
+        assert 0 <= found.confidence <= 1
+        assert 0 <= found.expected_regret < math.inf
 
 
 def test_confidence_falls_when_the_estimates_are_vague(tmp_path: Path) -> None:
-    sure = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 400}}}}')
-    vague = proposal(tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 0.7}}}}')
-    assert sure.confidence == 1.0
-    assert sure.expected_regret == 0.0
+    sure = proposal(tmp_path, f'{{sql: "{TOTAL}", queries: {{per_day: 4000}}}}', rows=1e8)
+    vague = proposal(
+        tmp_path, f'{{sql: "{URGENT}", queries: {{per_day: 40}}}}', "{per_day: 10, rows: 90000, modifies: 1}"
+    )
+    assert (sure.confidence, sure.expected_regret) == (1.0, 0.0)
     assert 0 < vague.confidence < 1
     assert vague.expected_regret > 0
 
 
-def test_defaults_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "workload.yaml"
-    path.write_text("tables: {t: {table: db.t}}\nviews: {v: {sql: SELECT k FROM t WHERE s = 'a'}}\n", encoding="utf-8")
-    found = recommend(load(path)).views["v"]
-    named = " ".join(found.defaults)
-    for words in ("rows of t", "row size of t", "updates of t", "queries of v", "part of v", "part of its tables v"):
-        assert words in named
+def test_price_puts_money_beside_seconds(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from advisor.output import show
+
+    def printed(more: str) -> str:
+        made = recommend(workload(tmp_path, f'v: {{sql: "{TOTAL}", queries: {{per_day: 4000}}}}', rows=1e8, more=more))
+        assert made.machine is not None
+        console = Console(width=200, record=True, quiet=False, file=(tmp_path / "out").open("w"))
+        show(made, console, everything=False)
+        cost = sum(view.saving for view in made.views.values()) / 3600 * made.machine.cores
+        return f"{cost * 0.31:,.2f}\n" + (tmp_path / "out").read_text(encoding="utf-8")
+
+    amount, _, text = printed("price: {core_hour: 0.31, currency: CHF}\n").partition("\n")
+    assert f"({amount} CHF)" in text
+    assert "CHF" not in printed("")
 
 
-def test_a_join_of_many_tables_says_what_was_approximated(tmp_path: Path) -> None:
-    named = NAMED.replace("SELECT o_orderkey", "SELECT orders.o_orderkey").replace("ON o_cust", "ON orders.o_cust")
-    sql = f"{named} JOIN orders b ON orders.o_orderkey = b.o_custkey"
-    found = proposal(tmp_path, f'{{sql: "{sql}"}}')
-    assert "a join of 3 tables is priced as Model 2 with the largest, orders, as R1" in found.approximations
-
-
-def test_more_rows_cost_more_in_every_candidate(tmp_path: Path) -> None:
-    view = ViewModel(2, "differential", selected_by_layout=False, queried_by_layout=False)
-    small = price(view, Quantities(1e5, 100, 50, 25, 50, 0.1, 0.5, 0.1))
-    large = price(view, Quantities(1e7, 100, 50, 25, 50, 0.1, 0.5, 0.1))
-    assert all(large[name] > small[name] for name in small)
-
-
-@pytest.mark.parametrize("model", [1, 2, 3])
-@pytest.mark.parametrize("extreme", [0.0, 1e-9, 1e9])
-def test_extreme_quantities_have_finite_prices(model: int, extreme: float) -> None:
-    view = ViewModel(model, "differential", selected_by_layout=True, queried_by_layout=False)
-    fraction = min(extreme, 1.0)
-    quantities = Quantities(extreme, extreme, extreme, extreme, extreme, fraction, fraction, extreme)
-    costs = price(view, quantities)
-    assert all(0 <= cost < float("inf") for cost in costs.values())
-    assert cheapest(costs) in costs
-    assert parameters(quantities).f > 0
-
-
-def test_datalog_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ViewError, match=r"workload.yaml:\d+: view 'v' is Datalog"):
-        recommend(workload(tmp_path, "v: {datalog: 'a(x) :- b(x).'}"))
-
-
-def test_a_wrong_view_is_told_with_its_place(tmp_path: Path) -> None:
-    with pytest.raises(
-        ViewError, match=r"workload.yaml:16: view 'v': line 1, column 15: reads the unknown table 'ordrs'"
-    ):
-        recommend(workload(tmp_path, "v: {sql: SELECT 1 FROM ordrs}"))
-    with pytest.raises(ViewError, match=r"workload.yaml:16: view 'v': queries.filter names no column"):
-        recommend(workload(tmp_path, f'v: {{sql: "{URGENT}", queries: {{filter: x = 1}}}}'))
-
-
-def test_views_are_selected_by_name_wildcard_and_dependency(tmp_path: Path) -> None:
-    read = workload(
-        tmp_path, f'a1: {{sql: "{URGENT}"}}', f'a2: {{sql: "{TOTAL}"}}', "top: {sql: SELECT o_price FROM a1}"
-    )
-    assert list(recommend(read, ["a*"]).views) == ["a1", "a2"]
-    assert list(recommend(read, ["+top"]).views) == ["a1", "top"]
-    assert list(recommend(read, exclude=["a*"]).views) == ["top"]
-    with pytest.raises(WorkloadError, match="no view matches 'tp'; did you mean 'top'"):
-        recommend(read, ["tp"])
-
-
-def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
-    views = (f'b: {{sql: "{URGENT}"}}', f'a: {{sql: "{TOTAL}"}}')
+def test_the_same_inputs_give_the_same_bytes_in_whatever_order_views_come(tmp_path: Path) -> None:
+    views = (f'b: {{sql: "{URGENT}"}}', f'a: {{sql: "{PER_CUSTOMER}"}}', "c: {sql: SELECT MAX(n) AS m FROM a}")
     first, second = recommend(workload(tmp_path, *views)), recommend(workload(tmp_path, *views))
     assert first.text() == second.text()
     swapped = recommend(workload(tmp_path, *views[::-1]))
-    assert _views(swapped) == _views(first)
+    assert swapped.as_json()["views"] == first.as_json()["views"]
 
 
-def _views(found: Proposal) -> object:
-    return found.as_json()["views"]
+def test_the_coefficients_and_statistics_are_part_of_the_proposal(tmp_path: Path) -> None:
+    saved = recommend(workload(tmp_path, f'v: {{sql: "{NAMED}"}}')).as_json()
+    assert saved["schema_version"] == 2
+    assert saved["coefficients"]["measured"] is False
+    assert all(value > 0 for value in saved["coefficients"]["seconds"].values())
+    assert set(saved["tables"]) == {"orders", "customer"}
+    assert saved["tables"]["orders"]["rows"] == {"value": 1e5, "lower": 8e4, "upper": 125000.0, "source": "declared"}
 
 
 def test_inputs_are_fingerprinted(tmp_path: Path) -> None:
@@ -302,11 +361,39 @@ def test_inputs_are_fingerprinted(tmp_path: Path) -> None:
     assert before["table t"] != after["table t"]
 
 
-def test_nothing_is_priced_twice_for_two_names_of_one_table(tmp_path: Path) -> None:
+# Which views
+
+
+def test_views_are_selected_by_name_wildcard_and_dependency(tmp_path: Path) -> None:
     read = workload(
-        tmp_path, 'v: {sql: "SELECT a.o_orderkey FROM orders a JOIN orders b ON a.o_custkey = b.o_orderkey"}'
+        tmp_path, f'a1: {{sql: "{URGENT}"}}', f'a2: {{sql: "{TOTAL}"}}', "top: {sql: SELECT o_price FROM a1}"
     )
-    statistics = all_statistics(read)
-    found = gather(read, "v", shapes_of(read, catalog_of(read, statistics))["v"], statistics)
-    assert found.estimates["updates"].value == 100
-    assert found.estimates["others"].value == 1
+    assert list(recommend(read, ["a*"]).views) == ["a1", "a2"]
+    assert list(recommend(read, ["+top"]).views) == ["a1", "top"]
+    assert list(recommend(read, exclude=["a*"]).views) == ["top"]
+    with pytest.raises(WorkloadError, match="no view matches 'tp'; did you mean 'top'"):
+        recommend(read, ["tp"])
+
+
+def test_a_selected_view_is_decided_as_if_all_were(tmp_path: Path) -> None:
+    read = workload(
+        tmp_path,
+        f'a: {{sql: "{PER_CUSTOMER}", queries: {{per_day: 1}}}}',
+        "b: {sql: SELECT MAX(n) AS m FROM a, queries: {per_day: 900}}",
+        f'other: {{sql: "{TOTAL}"}}',
+    )
+    assert recommend(read, ["a"]).as_json()["views"]["a"] == recommend(read).as_json()["views"]["a"]
+
+
+def test_datalog_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ViewError, match=r"workload.yaml:\d+: view 'v' is Datalog"):
+        recommend(workload(tmp_path, "v: {datalog: 'a(x) :- b(x).'}"))
+
+
+def test_a_wrong_view_is_told_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(
+        ViewError, match=r"workload.yaml:17: view 'v': line 1, column 15: reads the unknown table 'ordrs'"
+    ):
+        recommend(workload(tmp_path, "v: {sql: SELECT 1 FROM ordrs}"))
+    with pytest.raises(ViewError, match=r"workload.yaml:17: view 'v'.*'x'"):
+        recommend(workload(tmp_path, f'v: {{sql: "{URGENT}", queries: {{filter: x = 1}}}}'))
