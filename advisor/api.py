@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from executors.runner import Comparison, Keeping, Refresh, Runner
-    from storage.staging import Change
     from storage.table import Rows, Table
 
 

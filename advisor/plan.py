@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from advisor.proposal import FOLDER, save
-from executors.runner import Keeping
 from views.errors import WorkloadError
+
+if TYPE_CHECKING:
+    from executors.runner import Keeping
 
 SCHEMA_VERSION = 1
 
 
 def read_plan(folder: Path) -> dict[str, Keeping]:
     """The plan in force; empty before the first `apply`."""
+    from executors.runner import Keeping
+
     path = folder / FOLDER / "plan.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -60,7 +60,10 @@ def _places(workload: Workload) -> dict[str, Path | str]:
     paths = {name: path for name in workload.tables if (path := workload.path_of(name)) is not None}
     if not paths:
         return {}
-    from storage.log import is_delta
+
+    if not paths:
+        return {}
+    from storage.log import is_delta  # which loads deltalake: only where there is data
 
     return {
         name: path for name, path in paths.items() if is_delta(path) or (path.is_dir() and any(path.rglob("*.parquet")))
