@@ -130,6 +130,9 @@ def sweep(
 ) -> Sweep:
     """The choice for a view at values between two ends."""
     tables = _base(view, definitions)
+    if varied.table is not None and varied.table not in tables:
+        known = ", ".join(sorted(tables))
+        raise WorkloadError(f"view {view!r} does not read {varied.table}", f"its tables are {known}")
 
     def at(value: float) -> Point:
         changed, known = _with(workload, statistics, view, tables, varied, value)
