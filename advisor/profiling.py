@@ -60,9 +60,6 @@ def _places(workload: Workload) -> dict[str, Path | str]:
     paths = {name: path for name in workload.tables if (path := workload.path_of(name)) is not None}
     if not paths:
         return {}
-
-    if not paths:
-        return {}
     from storage.log import is_delta  # which loads deltalake: only where there is data
 
     return {
