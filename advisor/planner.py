@@ -157,23 +157,23 @@ def _settle(
         return
     alone = [[view] for view in group]
     pairs = [[view, reader] for view in group for reader in readers[view]] if len(group) <= _PAIRED else []
+    mine = {view: choice[view] for view in group}
     for moves in [alone, alone + pairs]:
         for _ in range(_PASSES):
             moved = False
             for these in moves:
-                least, made = total(choice)
+                least, made = total(mine)
                 ways = [permitted_candidates(views[view], made[view])[0] for view in these]
                 for candidates in product(*ways):
-                    trial = {**choice, **dict(zip(these, candidates, strict=True))}
+                    trial = {**mine, **dict(zip(these, candidates, strict=True))}
                     cost, _ = total(trial)
                     if cost < least * (1 - 1e-9):
-                        least, moved = cost, True
-                        choice.update(trial)
+                        least, mine, moved = cost, trial, True
             if not moved:
                 break
-    _, made = total(choice)
+    _, made = total(mine)
     offers.update(made)
-    choice.update({view: _offered(made[view], choice[view]).candidate for view in group})
+    choice.update({view: _offered(made[view], mine[view]).candidate for view in group})
 
 
 def _offered(offers: Offers, candidate: str) -> Offer:
@@ -235,6 +235,7 @@ def _with_others(
                 whole = whole + seen[each].seconds
         return whole, own
 
+    choice = {each: choice[each] for each in group}
     now, _ = others(choice)
     found = {}
     for candidate in offers[view].offers:

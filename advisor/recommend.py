@@ -134,7 +134,7 @@ class _Spark:
         self.sharers = {view: clocks[given.max_staleness] for view, given in workload.views.items()}
 
     def price(self, view: str, choice: Mapping[str, str], found: Mapping[str, Offer]) -> Offers:
-        stored = [name for name, candidate in choice.items() if strategy_of(candidate) != "query_modification"]
+        stored = [name for name in self.model.below(view) if strategy_of(choice[name]) != "query_modification"]
         demand = demand_of(self.model, view, choice, found, self.readers[view])
         return self.model.offers(view, stored, demand, self.sharers[view])
 
