@@ -113,7 +113,9 @@ class Advisor:
     ) -> Proposal:
         """Price every way to keep each view and choose; only statistics are saved."""
         statistics = self.statistics if model == "hanson" else self.profile(sample_rows, progress)
-        return recommend(self.workload, select, exclude, model=model, statistics=statistics)
+        return recommend(
+            self.workload, select, exclude, model=model, statistics=statistics, definitions=self.definitions
+        )
 
     def recommend(self, select: Iterable[str] = (), exclude: Iterable[str] = (), **how: Any) -> Proposal:
         """The proposal, saved beside the workload; `how` is that of `proposal`."""

@@ -41,7 +41,8 @@ def profile(
     progress: Callable[[str], None],
 ) -> Profiled:
     """The statistics with what is sampled of the rows; without an engine, with what was sampled earlier."""
-    requests = requests_of(definitions, statistics, _places(workload), _filters(workload))
+    places = _places(workload)
+    requests = requests_of(definitions, statistics, places, _filters(workload)) if places else []
     samples = read_samples(folder) if requests else {}
     usable = _usable(samples, requests, statistics)
     todo = outdated(usable, requests)

@@ -104,9 +104,8 @@ def overlap(snapshot: Snapshot, column: str) -> float | None:
     if bounds is None or not snapshot.num_files or not (bounds.low_known & bounds.high_known).all():
         return None
     lows, highs = np.sort(bounds.low), np.sort(bounds.high)
-    within = [
-        np.searchsorted(lows, ends, "right") - np.searchsorted(highs, ends, "left") for ends in (bounds.low, bounds.high)
-    ]
+    ends = (bounds.low, bounds.high)
+    within = [np.searchsorted(lows, each, "right") - np.searchsorted(highs, each, "left") for each in ends]
     return float(np.mean(within)) / snapshot.num_files
 
 
