@@ -118,7 +118,8 @@ def run(part: Part, extra: list[str], alone: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as folder, Path(folder, "output").open("w+") as output:
         report = Path(folder, "junit.xml")
         paths = () if any(Path(argument.split("::")[0]).exists() for argument in extra) else part.paths
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *part.options, *extra, *paths]
+        command = [sys.executable, "-m", "pytest", "-q", "--durations=12", f"--junitxml={report}"]
+        command += [*part.options, *extra, *paths]
         environment = {**os.environ, "ADVISOR_TEST_ENGINE": part.engine}
         try:
             shown = None if alone else output

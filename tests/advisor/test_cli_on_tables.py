@@ -185,7 +185,7 @@ def test_verify_is_exit_code_1_when_a_view_differs(applied: Command, shop: Path)
     write_deltalake(shop / "warehouse" / "spent", pa.table({"c": [5], "total": [5.0]}), mode="append")
     code, out, _ = applied("verify")
     assert code == 1
-    assert out.splitlines()[0] == "spent: DIFFERS: 0 rows missing, 1 too many (unexpected: {'c': 5, 'total': 5.0})"
+    assert out.splitlines()[0] == "spent: DIFFERS: 0 rows missing, 1 too many (unexpected: c = 5, total = 5.0)"
     code, out, err = applied("verify", "--json")
     found = json.loads(out)["views"]
     assert (code, err, found["spent"]["equal"], found["count_all"]["equal"]) == (1, "", False, True)
