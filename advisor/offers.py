@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from costmodels.axis import CENTRE, DRAWN, FACTORS, QUERIES, UPDATES, Vector, constant, full
+from costmodels.axis import CENTRE, DRAWN, FACTORS, QUERIES, UPDATES, Vector, full
 from costmodels.spark import Step
 
 QUERY_MODIFICATION = "query_modification"
@@ -60,7 +60,6 @@ class Rates:
 
     updates: Vector
     queries: Vector
-    observed: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,6 @@ class Offers:
     view: str
     rates: Rates
     offers: Mapping[str, Offer]
-    notes: Mapping[str, float] = field(default_factory=dict)
-    """What reasons are told from: sizes and parts, by name."""
 
     def costs(self, among: Iterable[str] | None = None) -> dict[str, float]:
         """Seconds a day of the candidates."""
@@ -154,8 +151,3 @@ def confidence(offers: Offers, permitted: Iterable[str], choice: str) -> tuple[f
     least = np.minimum.reduce(list(drawn.values()))
     over = drawn[choice] - least
     return float(np.mean(over <= least * 1e-9 + 1e-12)), float(np.mean(over))
-
-
-def exactly(seconds: float) -> Vector:
-    """A cost that is not in doubt."""
-    return constant(seconds)

@@ -10,7 +10,6 @@ below one are stored decides what its plan reads; what reads it decides how ofte
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from sqlglot import exp
 
 from advisor.offers import QUERY_MODIFICATION, Item, Offer, Offers, Rates, strategy_of
 from costmodels import schedule, spark
-from costmodels.axis import CENTRE, QUERIES, UPDATES, Vector, constant, full, swept, vector
+from costmodels.axis import CENTRE, QUERIES, UPDATES, Vector, constant, swept, vector
 from costmodels.cardinality import Cardinality, Relation
 from costmodels.spark import Change, Known, Layout, Step, Work
 from executors.executor import executors
@@ -38,12 +37,12 @@ from views.definition import Definition
 from views.deltas import DELTA
 from views.filters import parse_filter
 from views.pushdown import needed_rows
-from views.rules import Aggregate, Expr, Partitioned, Program
+from views.rules import Expr, Program
 from views.states import filling
 from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace
 
 _STAYS_UP_SECONDS = 3600.0
-"""A clock that ticks more often is `advisor watch`, which stays; a slower one starts an engine each time."""
+"""A clock that ticks more often is taken for a process that stays; a slower one starts an engine each time."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,9 @@ class Demand:
     with_updates: bool = False
 
     @property
-    def key(self) -> tuple[float, float, bool]:
-        return round(float(self.reads[CENTRE]), 6), round(float(np.sum(full(self.reads))), 6), self.with_updates
+    def key(self) -> tuple[bytes, bool]:
+        """What tells it from others."""
+        return self.reads.tobytes(), self.with_updates
 
 
 @dataclass
@@ -214,7 +214,7 @@ class _View:
     model: SparkModel
     name: str
     below: frozenset[str]
-    _maintained: dict[tuple[str, int], tuple[list[Step], Vector]] = field(default_factory=dict)
+    _maintained: dict[tuple[object, ...], tuple[list[Step], Vector]] = field(default_factory=dict)
     _plans: dict[tuple[str, ...], tuple[Plan, tuple[spark.Stage, ...]] | None] = field(default_factory=dict)
     _rebuilds: dict[str, list[Step]] = field(default_factory=dict)
     _offers: dict[tuple[object, ...], Offers] = field(default_factory=dict)
@@ -336,7 +336,7 @@ class _View:
             width[name] = origin[0] if origin else constant(8.0)
         total = sum(width.values(), constant(1.0))
         files = np.maximum(relation.rows * total / spark.FILE_BYTES, 1.0)
-        keys = () if self.program is None else _keys(self.program)
+        keys = () if self.program is None else self.program.found_by
         return Layout(relation.rows, files, width, dict.fromkeys(keys[:1], 1 / files), keys)
 
     # Plans and their work
@@ -430,7 +430,7 @@ class _View:
     def maintain(self, algorithm: str, tuples: Mapping[str, Vector]) -> tuple[list[Step], Vector]:
         """Bringing the view up to date with so many changed tuples of base tables; and how many of its own change."""
         changes = self.changes(tuples)
-        key = (algorithm, _digest(changes))
+        key = (algorithm, _known_by(changes))
         if key not in self._maintained:
             self._maintained[key] = self._maintain(algorithm, changes)
         return self._maintained[key]
@@ -550,24 +550,12 @@ class _View:
                 ),
                 key=lambda offer: offer.a_day,
             )
-        largest = max(self.base, key=lambda n: float(self.known.layouts[n].bytes[CENTRE]), default="")
-        notes = {
-            "read_seconds": read_seconds,
-            "evaluate_seconds": float(virtual.seconds[CENTRE]),
-            "rows": float(self.relation.rows[CENTRE]),
-            "demand": float(demand.reads[CENTRE]),
-            f"files_read {largest}": self._files_of(self.virtual),
-            f"files {largest}": sum(float(self.known.layouts[n].files[CENTRE]) for n in self.base),
-        }
-        return Offers(self.name, Rates(updates, queries), found, notes)
+        return Offers(self.name, Rates(updates, queries), found)
 
     @property
     def _algorithms(self) -> list[str]:
         """Incremental ones first: of equal costs the first wins."""
         return sorted(self.plans, key=lambda name: (name == "recompute", name))
-
-    def _files_of(self, steps: Sequence[Step]) -> float:
-        return float(sum((w.quantities.get("files_read", constant(0.0)) for _, w in steps), constant(0.0))[CENTRE])
 
     @cached_property
     def _periods(self) -> tuple[float | None, ...]:
@@ -690,22 +678,13 @@ def _linked(table: TableStatistics, group: Sequence[TableStatistics]) -> bool:
     return bool(mine & names) or table.name in theirs
 
 
-def _keys(program: Program) -> tuple[str, ...]:
-    """The columns by which a stored view's rows are found again, as the runner lays them out."""
-    match program.top.form:
-        case Aggregate(groups=keys) | Partitioned(keys=keys):
-            return tuple(key for key in keys if key in program.columns)
-        case _:
-            return ()
-
-
 def _total(items: Iterable[Item]) -> Vector:
     return sum((each.times * each.seconds for each in items), constant(0.0))
 
 
-def _digest(changes: Mapping[str, Change]) -> int:
-    parts = [name.encode() + np.ascontiguousarray(change.rows).tobytes() for name, change in sorted(changes.items())]
-    return zlib.crc32(b"".join(parts))
+def _known_by(changes: Mapping[str, Change]) -> tuple[tuple[str, bytes], ...]:
+    """What tells changes apart."""
+    return tuple((name, change.rows.tobytes()) for name, change in sorted(changes.items()))
 
 
 def _short(sql: str) -> str:

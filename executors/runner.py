@@ -38,7 +38,7 @@ from views.errors import ExecutionError, ViewError
 from views.pushdown import needed_rows
 from views.references import references
 from views.render import query_of
-from views.rules import Aggregate, Bag, Expr, Partitioned, Program, Set
+from views.rules import Expr, Program
 from views.states import ROWS, State, filling
 from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step, Strategy
 
@@ -462,13 +462,7 @@ class Runner:
     def clustered_by(self, view: str) -> tuple[str, ...]:
         """The columns by which rows of a view that follows changes are found again: its groups or partitions."""
         program = self.definitions[view].program
-        if program is None or self.kept(view).algorithm == "recompute":
-            return ()
-        match program.top.form:
-            case Aggregate(groups=keys) | Partitioned(keys=keys):
-                return tuple(key for key in keys if key in program.columns)
-            case Bag() | Set():
-                return ()
+        return () if program is None or self.kept(view).algorithm == "recompute" else program.found_by
 
     def rows_now(self, program: Program, view: str) -> DataFrame:
         """A program evaluated on the relations as they are now."""

@@ -163,6 +163,15 @@ class Program:
         read = (name for predicate in self.predicates for name in predicate.relations)
         return tuple(dict.fromkeys(name for name in read if name not in own))
 
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        """The columns by which stored rows of a view that follows changes are found again: its groups or partitions."""
+        match self.top.form:
+            case Aggregate(groups=keys) | Partitioned(keys=keys):
+                return tuple(key for key in keys if key in self.columns)
+            case Bag() | Set():
+                return ()
+
     def strata(self) -> dict[str, int]:
         """Stratum of each predicate (GMS93 §3): 1 more than the highest it reads; a base relation has 0."""
         found: dict[str, int] = {}
