@@ -26,7 +26,7 @@ from storage.table import Table, is_frame
 from storage.types import spark_types
 from views.catalog import CLOCK, NOW, TODAY
 from views.deltas import COUNT, split_relation
-from views.errors import TableError
+from views.errors import HistoryGoneError, TableError
 from views.render import query_of
 from views.rules import Predicate, Program, Rule, Subgoal, reachable
 from views.stages import Origins, Rider, key_origins, riders, stage_program, stages, used_columns, without_empty
@@ -230,6 +230,9 @@ class Evaluation:
     def whole_change(self, name: str) -> Rows:
         try:
             return self.runner.change(self.sources[name], self.consumed[name], self.target[name])
+        except HistoryGoneError as error:
+            lost = f"HISTORY_GONE: version {self.consumed[name]} of {name} was cleaned away"
+            raise RebuildError(f"{lost}; keep history longer or refresh more often") from error
         except TableError as error:
             raise RebuildError(error.message) from error
 

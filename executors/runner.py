@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
@@ -21,6 +23,9 @@ from sqlglot import exp
 
 from executors.evaluation import Evaluation, RebuildError, Rows, clock_rows
 from executors.executor import find_executor
+from executors.forecast import Forecast, Judge, Pending
+from executors.reading import read
+from profiles.history import change_size
 from storage.changes import changes_here
 from storage.intents import recover
 from storage.log import is_delta
@@ -34,7 +39,7 @@ from views.catalog import CLOCK, NOW
 from views.compose import opened
 from views.definition import Definition
 from views.deltas import DELTA
-from views.errors import ExecutionError, ViewError
+from views.errors import AdvisorError, ConflictError, ExecutionError, ViewError
 from views.pushdown import needed_rows
 from views.references import references
 from views.render import query_of
@@ -48,12 +53,16 @@ if TYPE_CHECKING:
     from storage.staging import Change
 
 
+ATTEMPTS = 5
+"""How often a refresh begins again where other processes store the same view."""
 NOT_BUILT, REDEFINED = "it is not built yet", "its definition changed"
 MOST_FORGOTTEN = 500
 """Temporary views that nobody needs any more, before they are dropped: each drop asks the engine."""
 MOST_CHANGES = 64
 """Change sets that are remembered for the next view that needs them."""
 STATE_MISSING = "what is kept beside it is not built yet"
+STRUCTURAL = (NOT_BUILT, REDEFINED, STATE_MISSING)
+"""What can only be pending for the view as a whole: it is built."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Keeping:
 
     strategy: Strategy = "query_modification"
     algorithm: str = "query_modification"
+    every_seconds: float | None = None
+    """The period of a refresh by the clock, within which a read takes the stored rows as they are."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,12 @@ class Refresh:
     because: str
     seconds: float
     version: int | None = None
+    forecast: Forecast | None = None
+    """What it was expected to take; None where nobody was asked."""
+    actual: Mapping[str, float] = field(default_factory=dict)
+    """Quantities that its commits tell."""
+    error: AdvisorError | None = None
+    """Why it failed; the view is as it was, and the next refresh catches up."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +122,10 @@ class Runner:
     tables: Mapping[str, Table]
     warehouse: Path
     keeping: Mapping[str, Keeping] = field(default_factory=dict)
+    judge: Judge | None = None
+    """Who prices what could be done; without one views are kept as planned."""
+    told: Callable[[Refresh], None] = lambda _: None
+    """Hears of each refresh that did something, also of those that another one needed."""
     _names: dict[Hashable, str] = field(default_factory=dict)
     driver_rows: int = DRIVER_ROWS
     """No result with more rows is brought to the driver: the work stays on the engine then."""
@@ -186,11 +207,40 @@ class Runner:
         behind = []
         for name, table in self.sources(view).items():
             consumed = stored.log.consumed(table.log.table_id)
+            if consumed is not None and consumed > table.version:
+                table.log.refresh()  # another process has seen more than this one
             if consumed != table.version:
                 behind.append(name)
         if not behind and self.clock_moved(view, stored):
             behind.append(CLOCK)
         return behind
+
+    def is_to_be_built(self, view: str) -> bool:
+        """Whether more than a change is pending: the rows are not there, or are those of something else."""
+        return bool(set(self.pending(view)) & set(STRUCTURAL))
+
+    def age(self, view: str) -> float | None:
+        """How long ago the oldest change came that a stored view has not seen, also through the views below it.
+
+        0 when there is none; None where that is not known or the view must be built.
+        """
+        oldest = 0.0
+        pending = self.pending(view)
+        if set(pending) & {*STRUCTURAL, CLOCK}:
+            return None
+        for name, table in self.sources(view).items():
+            if name in self.definitions:
+                below = self.age(name)
+                if below is None:
+                    return None
+                oldest = max(oldest, below)
+            if name in pending:
+                consumed = self.table(view).log.consumed(table.log.table_id)
+                commits = None if consumed is None else table.log.commits(consumed, consumed + 1)
+                if not commits:
+                    return None
+                oldest = max(oldest, self.moment - commits[0].timestamp / 1000, 1e-3)
+        return oldest
 
     def describe(self, view: str) -> str:
         return f"view {view}, definition {self.fingerprint(view)}"
@@ -279,15 +329,8 @@ class Runner:
     # Reads
 
     def query(self, view: str, where: Expr | None = None) -> DataFrame:
-        """The rows of a view that pass a filter, right now, however the view is kept."""
-        if view not in self.definitions:
-            raise ViewError(f"there is no view {view!r}")
-        if self.is_stored(view):
-            self.refresh(view)
-        else:
-            self.refresh_below(view)
-        (step,) = self.plan(view).answer
-        return self.answer(step, where)
+        """The rows of a view that pass a filter, however the view is kept."""
+        return read(self, view, where).rows
 
     def answer(self, step: Step, where: Expr | None = None) -> DataFrame:
         match step:
@@ -407,19 +450,42 @@ class Runner:
         return done
 
     def refresh(self, view: str) -> Refresh:
-        """Bring a stored view up to date; without pending changes nothing is read or written."""
-        started = time.perf_counter()
+        """Bring a stored view up to date; without pending changes nothing is read or written.
+
+        Where another process stored it meanwhile, what that left pending is looked at again.
+        """
         self.refresh_below(view)
+        for attempt in range(ATTEMPTS):
+            try:
+                with engine_errors(f"view {view!r}"):
+                    done = self._brought_up(view)
+                break
+            except ConflictError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        if done.ran is not None:
+            self.told(done)
+        return done
+
+    def _brought_up(self, view: str) -> Refresh:
+        started = time.perf_counter()
         planned = self.kept(view).algorithm
         changed = self.pending(view)
         if not changed:
             return Refresh(view, planned, None, "nothing is pending", time.perf_counter() - started)
-        why = changed[0] if changed[0] in (NOT_BUILT, REDEFINED, STATE_MISSING) else None
+        why = changed[0] if changed[0] in STRUCTURAL else None
         because = why or f"{', '.join(changed)} changed".replace(f"{CLOCK} changed", "the day has turned")
         ran = "recompute"
         if why is None:
             ran = self.plan(view, changed).algorithm
             because += f"; {planned} does not apply to it" if ran != planned else ""
+        forecasts = self.forecasts(view, ran, why is not None)
+        if "recompute" in forecasts and forecasts["recompute"].seconds < forecasts[ran].seconds:
+            applying, rebuilding = (forecasts[each].seconds for each in (ran, "recompute"))
+            because += f"; rebuilding is expected to take {rebuilding:.2g} s, applying the change {applying:.2g} s"
+            ran = "recompute"
+        states = self.states(view)
+        before = self.versions(view, states)
         try:
             if ran == "recompute":
                 self.build(view)
@@ -429,7 +495,57 @@ class Runner:
             ran, because = "recompute", f"{because}; {reason}"
             self.build(view)
         seconds = time.perf_counter() - started
-        return Refresh(view, planned, ran, because, seconds, self.table(view).version)
+        actual = self.written(before, self.versions(view, states))
+        return Refresh(view, planned, ran, because, seconds, self.table(view).version, forecasts.get(ran), actual)
+
+    def forecasts(self, view: str, algorithm: str, rebuild: bool = False) -> Mapping[str, Forecast]:
+        """What bringing a view up to date is expected to take, by algorithm; nothing where nobody can say."""
+        if self.judge is None:
+            return {}
+        pending = {} if rebuild else self.pending_sizes(view)
+        if pending is None:
+            return {}
+        return self.judge.refreshes(view, self.stored_views, algorithm, pending)
+
+    @property
+    def stored_views(self) -> frozenset[str]:
+        return frozenset(filter(self.is_stored, self.definitions))
+
+    def pending_sizes(self, view: str) -> dict[str, Pending] | None:
+        """How much has come to each source since a stored view has seen it; None where the logs cannot tell."""
+        stored, found = self.table(view), {}
+        for name, table in self.sources(view).items():
+            consumed = stored.log.consumed(table.log.table_id)
+            commits = None if consumed is None else table.log.commits(consumed, table.version)
+            size = None if commits is None else change_size(commits, table.root)
+            if size is None:
+                return None
+            if any(size):
+                found[name] = Pending(*size)
+        return found
+
+    def versions(self, view: str, states: Iterable[State]) -> dict[str, int]:
+        """The versions of a view's table and of its states; −1 of one that is not there."""
+        tables = {name: self.stored(name) for name in (view, *(state.table for state in states))}
+        return {name: -1 if table is None else table.version for name, table in tables.items()}
+
+    def written(self, before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, float]:
+        """What the commits between some versions wrote and removed."""
+        found = {"commits": 0.0, "files_written": 0.0, "rows_written": 0.0, "files_removed": 0.0}
+        for name, version in after.items():
+            log = self.table_named(name).log
+            for commit in log.commits(before[name], version) or ():
+                rows = (json.loads(action.get("stats") or "{}").get("numRecords", 0) for action in commit.adds)
+                found["commits"] += 1
+                found["files_written"] += len(commit.adds)
+                found["rows_written"] += sum(rows)
+                found["files_removed"] += len(commit.removes)
+        return found
+
+    def table_named(self, name: str) -> Table:
+        found = self.stored(name)
+        assert found is not None, f"{name} was stored a moment ago"
+        return found
 
     def build(self, view: str) -> None:
         """Rebuild a view in full, and before it what its algorithm keeps beside it."""
@@ -478,6 +594,25 @@ class Runner:
         The states are committed before the view. Where that was interrupted, the states are ahead: the view is then
         first brought to the versions that they have.
         """
+        with self.evaluating(view, changed) as (evaluation, moved):
+            sources, target, found = evaluation.sources, evaluation.target, dict[str, list[Rows]]()
+            for step in self.plan(view, moved).maintain:
+                assert isinstance(step, ApplyDelta)
+                found = evaluation.outputs(step.delta, step.outputs)
+            reached = {sources[name].log.table_id: version for name, version in target.items()}
+            for name in (state.table for state in self.states(view)):
+                table, _ = evaluation.stored[name]
+                if self.seen(table, sources) != target:
+                    self.merge(table, found.get(name + DELTA, []), reached, count_column=ROWS)
+            self.merge(evaluation.stored[view][0], found.get(view + DELTA, []), reached, keep_change=True)
+        behind = [name for name, table in sources.items() if target[name] != table.version]
+        if behind:
+            self.follow(view, behind)
+
+    @contextmanager
+    def evaluating(self, view: str, changed: Sequence[str]) -> Iterator[tuple[Evaluation, list[str]]]:
+        """The evaluation of a view's pending change, up to the versions of its states where these are ahead, and the
+        sources whose rows have really changed."""
         sources, stored = self.sources(view), self.table(view)
         consumed = {name: stored.log.consumed(table.log.table_id) for name, table in sources.items()}
         unknown = [name for name, version in consumed.items() if version is None]
@@ -506,20 +641,9 @@ class Runner:
             self.warehouse / "_advisor" / "scratch" / uuid.uuid4().hex,
         )
         try:
-            moved = [name for name in moved if name == CLOCK or not _is_empty(evaluation.whole_change(name))]
-            found: dict[str, list[Rows]] = {}
-            for step in self.plan(view, moved).maintain:
-                assert isinstance(step, ApplyDelta)
-                found = evaluation.outputs(step.delta, step.outputs)
-            reached = {sources[name].log.table_id: version for name, version in target.items()}
-            for name, table in states.items():
-                if self.seen(table, sources) != target:
-                    self.merge(table, found.get(name + DELTA, []), reached, count_column=ROWS)
-            self.merge(stored, found.get(view + DELTA, []), reached, keep_change=True)
+            yield evaluation, [name for name in moved if name == CLOCK or not _is_empty(evaluation.whole_change(name))]
         finally:
             evaluation.close()
-        if target != newest:
-            self.follow(view, [name for name in sources if target[name] != newest[name]])
 
     def merge(self, table: Table, pieces: Sequence[Rows], reached: Mapping[str, int], **how: Any) -> None:
         merge_change(table, pieces, reached, self.note, driver_rows=self.driver_rows, **how)
@@ -568,8 +692,17 @@ class Runner:
         done = []
         for view in self.definitions if versions else ():
             if self.kept(view).strategy == "immediate" and set(self.base_tables(view)) & set(versions):
-                done.append(self.refresh(view))
+                done.append(self.attempt(view))
         return versions, done
+
+    def attempt(self, view: str) -> Refresh:
+        """Refresh a view; where that fails the view stays behind, and the next refresh catches up."""
+        try:
+            return self.refresh(view)
+        except AdvisorError as error:
+            failed = Refresh(view, self.kept(view).algorithm, None, error.message, 0.0, error=error)
+            self.told(failed)
+            return failed
 
     def base_tables(self, view: str) -> Iterator[str]:
         """The base tables under a view, whatever lies between."""
@@ -599,6 +732,19 @@ class Runner:
         if example is None and not all(found):
             example = f"unexpected: {show_row(unexpected.slice(found.index(False), 1).to_pylist()[0])}"
         return Comparison(view, len(sought), found.count(False), example)
+
+
+@contextmanager
+def engine_errors(what: str) -> Iterator[None]:
+    """What the engine says against a piece of work, as one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ExecutionError(f"{what}: the engine failed: {lines[0][:300]}", "nothing is lost: try again") from error
 
 
 def _is_empty(rows: Rows) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiles.statistics import Estimate
+from views.deltas import COUNT
 
 if TYPE_CHECKING:
     from storage.log import Commit
@@ -79,6 +81,69 @@ def _from_metrics(commit: Commit) -> tuple[float, float, float] | None:
     changed = (inserted or 0.0) + (deleted or 0.0)
     gone = (deleted or 0.0) + (modified or 0.0)
     return changed + (modified or 0.0), changed + 2 * (modified or 0.0), gone
+
+
+def change_size(commits: Sequence[Commit], folder: Path) -> tuple[int, int] | None:
+    """How many tuples came and went in some commits, at most, by the log and by footers; None where these do not tell.
+
+    No row is read. What a commit kept beside it says most, then what its writer counted, then the rows of the files
+    that it added and removed, which count rows that were only copied too.
+    """
+    came = went = 0.0
+    for commit in commits:
+        size = _from_footers(commit, folder)
+        if size is None and (counted := _from_metrics(commit)) is not None:
+            size = counted[1] - counted[2], counted[2]
+        if size is None:
+            size = _from_actions(commit, folder)
+        if size is None:
+            return None
+        came, went = came + size[0], went + size[1]
+    return round(came), round(went)
+
+
+def _from_footers(commit: Commit, folder: Path) -> tuple[float, float] | None:
+    """The rows of a commit's change file that come and that go, by the range of their counts; half each where it
+    holds both."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not commit.change_files:
+        return None if commit.change_files is None else (0.0, 0.0)
+    came = went = 0.0
+    for file in commit.change_files:
+        try:
+            footer = pq.read_metadata(folder / file)
+        except (pa.ArrowException, OSError):
+            return None
+        counts = footer.schema.names.index(COUNT) if COUNT in footer.schema.names else None
+        for number in range(footer.num_row_groups):
+            group = footer.row_group(number)
+            known = group.column(counts).statistics if counts is not None else None
+            lowest, highest = (known.min, known.max) if known is not None and known.has_min_max else (-1, 1)
+            gone = group.num_rows / 2 if lowest < 0 < highest else group.num_rows if highest < 0 else 0
+            came, went = came + group.num_rows - gone, went + gone
+    return came, went
+
+
+def _from_actions(commit: Commit, folder: Path) -> tuple[float, float] | None:
+    """The rows of the files that a commit added and of those that it removed, less what deletion vectors hide."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows: dict[str, float] = {}
+    for sign, actions in ((1, commit.adds), (-1, commit.removes)):
+        for action in actions:
+            if not action.get("dataChange", True):
+                continue
+            number = json.loads(action.get("stats") or "{}").get("numRecords")
+            try:
+                number = pq.read_metadata(folder / action["path"]).num_rows if number is None else number
+            except (pa.ArrowException, OSError):
+                return None
+            hidden = (action.get("deletionVector") or {}).get("cardinality", 0)
+            rows[action["path"]] = rows.get(action["path"], 0.0) + sign * (number - hidden)
+    return sum(n for n in rows.values() if n > 0), -sum(n for n in rows.values() if n < 0)
 
 
 def _sum(metrics: Mapping[str, Any], names: Sequence[str]) -> float | None:

@@ -30,7 +30,7 @@ from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, Transaction, create_table_with_add_actions
 
-from views.errors import ConflictError, ExecutionError, TableError
+from views.errors import ConflictError, ExecutionError, HistoryGoneError, TableError
 
 CHANGES_FOLDER = "_changes"
 """Where change files live inside a table; vacuum leaves folders that start with `_` alone."""
@@ -426,7 +426,7 @@ class DeltaLog:
             raise TableError(f"{self.root}: not a Delta table", "it has no readable _delta_log") from error
         except (DeltaError, OSError, ValueError) as error:
             if version is not None:
-                raise TableError(
+                raise HistoryGoneError(
                     f"{self.root}: version {version} cannot be read any more ({_first_line(error)})",
                     "its history was cleaned away (HISTORY_GONE); rebuild from the current version",
                 ) from error

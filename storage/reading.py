@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from deltalake import Schema
 
 from storage.log import DataFile, Snapshot
-from views.errors import TableError
+from views.errors import HistoryGoneError, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -225,7 +225,7 @@ def _check_files(spark: SparkSession, root: Path, files: Sequence[DataFile]) -> 
         if Path(f.path).name.startswith(("_", ".")):
             raise TableError(f"{root}: file {f.path} would be read as empty by Spark", "rename it and the log entry")
         if not (root / f.path).is_file():
-            raise TableError(
+            raise HistoryGoneError(
                 f"{root}: file {f.path} is missing (HISTORY_GONE)",
                 "it was vacuumed or deleted; rebuild from the current version, and keep history longer",
             )

@@ -4,7 +4,8 @@
     ├── WorkloadError       exit 2  the workload file or an argument is wrong
     ├── ViewError           exit 2  a view's definition is wrong or not understood
     ├── TableError          exit 2  a base table is missing, unreadable, or of an unsupported kind
-    │   └── UpdateError     exit 2  an update that cannot be applied: absent row, duplicate key
+    │   ├── UpdateError     exit 2  an update that cannot be applied: absent row, duplicate key
+    │   └── HistoryGoneError exit 2 an earlier version whose log or files were cleaned away
     ├── EstimationError     exit 2  a number outside what a cost model is defined for
     └── ExecutionError      exit 3  engine or storage failed; trying again may help
         └── ConflictError   exit 3  another writer was faster, and redoing the work is not possible
@@ -52,6 +53,10 @@ class TableError(AdvisorError):
 
 class UpdateError(TableError):
     """An update transaction that cannot be applied as asked; nothing was committed."""
+
+
+class HistoryGoneError(TableError):
+    """An earlier version of a table that cannot be read any more: its log or its files were cleaned away."""
 
 
 class EstimationError(AdvisorError):
