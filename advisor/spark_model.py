@@ -393,9 +393,13 @@ class _View:
 
     @cached_property
     def virtual(self) -> list[Step]:
-        """A read of the virtual view."""
+        """A read of the virtual view, as its queries are."""
+        return self.evaluated(self.where)
+
+    def evaluated(self, where: Expr | None) -> list[Step]:
+        """A read of the rows of the virtual view that pass a filter."""
         if self.program is not None:
-            return [("evaluate the definition", self.evaluate(self.program, self.where))]
+            return [("evaluate the definition", self.evaluate(self.program, where))]
         work = Work()
         work.add(statements=1, jobs=1 + len(self.base), shuffles=1, reads=len(self.base))
         for name in self.base:
@@ -405,8 +409,16 @@ class _View:
 
     @cached_property
     def read(self) -> list[Step]:
-        """A read of the stored view."""
+        """A read of the stored view, as its queries are."""
         return [("read the stored rows", spark.read(self.layout, self.relation, self.where, self.fraction))]
+
+    def read_where(self, where: Expr | None) -> list[Step]:
+        """A read of the stored rows that pass a filter."""
+        if where == self.where:
+            return self.read
+        selected = constant(1.0) if where is None else self.relation.selected(where)
+        fraction = constant(1.0) if selected is None else selected
+        return [("read the stored rows", spark.read(self.layout, self.relation, where, fraction))]
 
     def rebuild(self, algorithm: str) -> list[Step]:
         """Storing all rows, and before them what the algorithm keeps beside them."""
@@ -432,10 +444,14 @@ class _View:
         changes = self.changes(tuples)
         key = (algorithm, _known_by(changes))
         if key not in self._maintained:
-            self._maintained[key] = self._maintain(algorithm, changes)
+            self._maintained[key] = self.follow(algorithm, changes)
         return self._maintained[key]
 
-    def _maintain(self, algorithm: str, changes: Mapping[str, Change]) -> tuple[list[Step], Vector]:
+    def follow(self, algorithm: str, changes: Mapping[str, Change], *, apply: bool = True) -> tuple[list[Step], Vector]:
+        """Bringing the view up to date when its sources have changed so; and how many of its own tuples change.
+
+        Without `apply` the change is only derived.
+        """
         found = self._planned(algorithm, tuple(changes))
         if found is None:  # too large when several change at once
             return self.rebuild("recompute"), self.relation.rows
@@ -450,7 +466,10 @@ class _View:
                     cards = spark.change_of(
                         delta, self.program, plan.states, relations, changes, self._inexact, self.now
                     )
-                    steps += spark.followed(delta, statements, plan.states, self.known, changes, cards)
+                    if apply:
+                        steps += spark.followed(delta, statements, plan.states, self.known, changes, cards)
+                    else:
+                        steps += spark.derived(statements, self.known, changes, cards)
                     rows = rows + cards[self.name + DELTA].rows
                 case Replace():
                     steps += self.rebuild(algorithm)

@@ -186,14 +186,29 @@ def followed(
 
     `cards` are those of `change_of`.
     """
+    yield from derived(statements, known, changes, cards)
+    yield from applied(delta, states, known, changes, cards)
+
+
+def derived(
+    statements: Sequence[Stage], known: Known, changes: Mapping[str, Change], cards: Cardinality
+) -> Iterator[Step]:
+    """Deriving the change of a view, which is then on the driver."""
     reading = Work()
     for name in changes:
         reading.add(files_read=1, driver_rows=cards[name + DELTA].rows)
     yield "read the change sets", reading
-    wanted, pricing = outputs(delta), _Pricing(cards, known)
+    pricing = _Pricing(cards, known)
     changed = sum((cards[name + DELTA].rows for name in changes), constant(0.0))
     for stage in statements:
         yield f"evaluate {stage.name}", pricing.stage(stage).times(np.minimum(changed, 1.0))
+
+
+def applied(
+    delta: Program, states: Sequence[State], known: Known, changes: Mapping[str, Change], cards: Cardinality
+) -> Iterator[Step]:
+    """Applying a derived change to the states beside a view and to the view."""
+    wanted = outputs(delta)
     view = delta.view.removesuffix(DELTA)
     deleted = max((change.deleted for change in changes.values()), default=0.0)
     for state in states:

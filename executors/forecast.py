@@ -33,6 +33,14 @@ class Forecast:
 
     seconds: float
     quantities: Mapping[str, float] = field(default_factory=dict)
+    before_seconds: float = 0.0
+    """The part of what has to be done first, such as applying a change, that falls to this one of the reads which
+    profit from it."""
+
+    @property
+    def weight(self) -> float:
+        """What it is compared by."""
+        return self.seconds + self.before_seconds
 
 
 class Judge(Protocol):
@@ -52,5 +60,5 @@ class Judge(Protocol):
         pending: Mapping[str, Pending],
         where: Expr | None,
     ) -> Mapping[Route, Forecast]:
-        """Answering one read of a stored view; `stored` includes applying what is pending."""
+        """Answering one read of a stored view; the stored rows are read after what is pending was applied."""
         ...

@@ -83,10 +83,9 @@ def _cheapest(runner: Runner, view: str, where: Expr | None) -> tuple[Route, For
     found = dict(runner.judge.reads(view, runner.stored_views, runner.kept(view).algorithm, pending, where))
     if runner.pending(view) and not can_read_through(runner, view):
         found.pop("read_through", None)
-    route: Route = min(found, key=lambda each: found[each].seconds)
-    rest = sorted((forecast.seconds, name) for name, forecast in found.items() if name != route)
-    others = ", ".join(f"{NAMES[name]} {seconds:.2g} s" for seconds, name in rest)
-    return route, found[route], f"it is expected to take {found[route].seconds:.2g} s" + f" ({others})" * bool(others)
+    route: Route = min(found, key=lambda each: found[each].weight)
+    ways = sorted(found, key=lambda each: found[each].weight)
+    return route, found[route], "; ".join(f"{NAMES[each]} cost {found[each].weight:.2g} s a read" for each in ways)
 
 
 NAMES: dict[Route, str] = {

@@ -479,8 +479,8 @@ class Runner:
         if why is None:
             ran = self.plan(view, changed).algorithm
             because += f"; {planned} does not apply to it" if ran != planned else ""
-        forecasts = self.forecasts(view, ran, why is not None)
-        if "recompute" in forecasts and forecasts["recompute"].seconds < forecasts[ran].seconds:
+        forecasts = self.forecasts(view, rebuild=why is not None)
+        if {ran, "recompute"} <= set(forecasts) and forecasts["recompute"].seconds < forecasts[ran].seconds:
             applying, rebuilding = (forecasts[each].seconds for each in (ran, "recompute"))
             because += f"; rebuilding is expected to take {rebuilding:.2g} s, applying the change {applying:.2g} s"
             ran = "recompute"
@@ -498,14 +498,14 @@ class Runner:
         actual = self.written(before, self.versions(view, states))
         return Refresh(view, planned, ran, because, seconds, self.table(view).version, forecasts.get(ran), actual)
 
-    def forecasts(self, view: str, algorithm: str, rebuild: bool = False) -> Mapping[str, Forecast]:
+    def forecasts(self, view: str, *, rebuild: bool = False) -> Mapping[str, Forecast]:
         """What bringing a view up to date is expected to take, by algorithm; nothing where nobody can say."""
         if self.judge is None:
             return {}
         pending = {} if rebuild else self.pending_sizes(view)
         if pending is None:
             return {}
-        return self.judge.refreshes(view, self.stored_views, algorithm, pending)
+        return self.judge.refreshes(view, self.stored_views, self.kept(view).algorithm, pending)
 
     @property
     def stored_views(self) -> frozenset[str]:
