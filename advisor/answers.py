@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from advisor.api import Applied, Status
-    from executors.runner import Comparison, Keeping, Refresh
+    from executors.keeping import Keeping
+    from executors.runner import Comparison, Refresh
 
 
 def kept_label(keeping: Keeping) -> str:
@@ -77,7 +78,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 def status_rows(found: Sequence[Status]) -> list[tuple[str, ...]]:
     """`status` as rows of text under a heading."""
-    from executors.runner import Keeping
+    from executors.keeping import Keeping
 
     rows: list[tuple[str, ...]] = [("view", "kept", "rows", "state", "")]
     for each in found:

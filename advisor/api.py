@@ -25,7 +25,8 @@ from views.spelling import did_you_mean
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from executors.runner import Comparison, Keeping, Refresh, Runner
+    from executors.keeping import Keeping
+    from executors.runner import Comparison, Refresh, Runner
     from storage.table import Rows, Table
 
 
@@ -156,7 +157,7 @@ class Advisor:
         from executors.runner import Runner
 
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
-        plan = read_plan(self.workload.folder)
+        plan = read_plan(self.workload.folder).views
         bound = self.workload.driver_rows
         return Runner(spark, self.definitions, tables, self.workload.warehouse, plan, driver_rows=bound)
 
@@ -198,11 +199,12 @@ class Advisor:
 
     def applying(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
         """`apply` view by view, so that progress can be shown: each is built when its result is taken."""
-        from advisor.plan import read_plan, write_plan
+        from advisor.plan import ActivePlan, read_plan, write_plan
 
         views = self.selected(select, exclude)
         proposal = self.recommend()
-        active = {view: kept for view, kept in read_plan(self.workload.folder).items() if view in self.definitions}
+        before = read_plan(self.workload.folder).views
+        active = {view: kept for view, kept in before.items() if view in self.definitions}
         notes: dict[str, str] = {}
         plan = dict(active)
         for view in views:
@@ -214,12 +216,12 @@ class Advisor:
         for view in views:
             built = runner.refresh(view) if runner.is_stored(view) else None
             active[view] = plan[view]
-            write_plan(self.workload.folder, active)  # what is built counts, also when a later view fails
+            write_plan(self.workload.folder, ActivePlan(active))  # what is built counts, also when a later view fails
             yield Applied(view, plan[view], built, notes[view])
 
     def _installed(self, view: str, strategy: str, algorithm: str | None) -> tuple[Keeping, str]:
         """What is proposed, with recompute for an algorithm that is not there or does not apply."""
-        from executors.runner import Keeping
+        from executors.keeping import Keeping
 
         if strategy == "query_modification":
             return Keeping(), ""
@@ -306,7 +308,7 @@ class Advisor:
         """The selected views that the active plan stores."""
         from advisor.plan import read_plan
 
-        plan = read_plan(self.workload.folder)
+        plan = read_plan(self.workload.folder).views
         stored = [v for v in self.selected(select, exclude) if v in plan and plan[v].strategy != "query_modification"]
         if not stored:
             raise ExecutionError("no view is stored", "run advisor apply first")

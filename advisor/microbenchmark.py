@@ -22,7 +22,8 @@ from advisor.spark_model import SparkModel
 from costmodels import spark as pricing
 from costmodels.axis import CENTRE, constant
 from costmodels.spark import Work
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from profiles.coefficients import MachineProfile
 from profiles.definitions import definitions_of
 from profiles.sources import all_statistics

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tpch import FOREIGN_KEYS, KEYS, Refreshes, generate
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from storage.engine import open_session
 from storage.staging import Change
 from storage.table import Table

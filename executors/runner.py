@@ -24,6 +24,7 @@ from sqlglot import exp
 from executors.evaluation import Evaluation, RebuildError, Rows, clock_rows
 from executors.executor import find_executor
 from executors.forecast import Forecast, Judge, Pending
+from executors.keeping import Keeping
 from executors.reading import read
 from profiles.history import change_size
 from storage.changes import changes_here
@@ -45,7 +46,7 @@ from views.references import references
 from views.render import query_of
 from views.rules import Expr, Program
 from views.states import ROWS, State, filling
-from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step, Strategy
+from views.steps import ApplyDelta, Evaluate, Plan, ReadStored, Replace, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,16 +64,6 @@ MOST_CHANGES = 64
 STATE_MISSING = "what is kept beside it is not built yet"
 STRUCTURAL = (NOT_BUILT, REDEFINED, STATE_MISSING)
 """What can only be pending for the view as a whole: it is built."""
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """How a view is kept: when, and by which algorithm."""
-
-    strategy: Strategy = "query_modification"
-    algorithm: str = "query_modification"
-    every_seconds: float | None = None
-    """The period of a refresh by the clock, within which a read takes the stored rows as they are."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +147,7 @@ class Runner:
         return self.keeping.get(view, Keeping())
 
     def is_stored(self, view: str) -> bool:
-        return self.kept(view).strategy != "query_modification"
+        return self.kept(view).stored
 
     def stored(self, view: str) -> Table | None:
         """The table of a stored view, at its newest version, if it has been built."""

@@ -55,7 +55,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from executors.executor import Executor, executors
-from executors.runner import NOT_BUILT, Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import NOT_BUILT, Runner
 from storage.staging import Change
 from storage.table import create_table
 from storage.types import delta_fields, spark_types

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from executors.testing import assert_same_rows, bag, stored_rows
 from storage.staging import Change
 from storage.table import create_table

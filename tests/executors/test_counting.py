@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from executors.counting import Counting
-from executors.runner import Keeping
+from executors.keeping import Keeping
 from executors.testing import bag
 from tests.executors.kept import Kept, rows_of
 from views.errors import ExecutionError

@@ -13,7 +13,8 @@ import pytest
 
 from executors.differential import MOST_ROWS, Differential
 from executors.executor import executors
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from executors.testing import (
     Case,
     assert_same_rows,

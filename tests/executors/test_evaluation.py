@@ -12,7 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from executors import evaluation
 from executors import runner as running
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from executors.testing import assert_same_rows, stored_rows
 from storage.staging import Change
 from storage.table import Table, create_table

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from executors.testing import assert_same_rows, bag, stored_rows
 from storage.staging import Change
 from storage.table import Table, create_table

@@ -12,7 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks.tpch import FOREIGN_KEYS, KEYS, Refreshes, generate
-from executors.runner import Keeping, Runner
+from executors.keeping import Keeping
+from executors.runner import Runner
 from executors.testing import stored_rows
 from storage.staging import Change
 from storage.table import Table
