@@ -124,6 +124,7 @@ class Runner:
     _changes: dict[Hashable, Rows] = field(default_factory=dict)
     _stored: dict[str, Table] = field(default_factory=dict)
     _states: dict[Hashable, dict[State, str]] = field(default_factory=dict)
+    _plans: dict[Hashable, Plan] = field(default_factory=dict)
     moment: float = field(default_factory=time.time)
     """When this is: the clock of the views that mention it."""
 
@@ -304,10 +305,13 @@ class Runner:
 
     def plan(self, view: str, changed: Sequence[str] | None = None) -> Plan:
         """The plan of the algorithm that keeps a view; recompute where that one does not apply."""
-        definition = self.opened(view)
-        executor = find_executor(self.kept(view).algorithm)
-        plan = executor.plan(definition, definition.relations if changed is None else changed) if executor else ()
-        return plan if isinstance(plan, Plan) else self.rebuild(view)
+        key = (view, self.kept(view), self.fingerprint(view), None if changed is None else frozenset(changed))
+        if key not in self._plans:
+            definition = self.opened(view)
+            executor = find_executor(self.kept(view).algorithm)
+            plan = executor.plan(definition, definition.relations if changed is None else changed) if executor else ()
+            self._plans[key] = plan if isinstance(plan, Plan) else self.rebuild(view)
+        return self._plans[key]
 
     def rebuild(self, view: str) -> Plan:
         """The plan that works for every view."""
@@ -418,10 +422,11 @@ class Runner:
             self._forgotten.clear()
 
     def sql(self, query: exp.Expr, view: str) -> DataFrame:
+        """The rows of a query, which is used up."""
         from pyspark.errors import PySparkException
 
         try:
-            rows = self.spark.sql(query.sql(dialect="spark"))
+            rows = self.spark.sql(query.sql(dialect="spark", copy=False))
             _ = rows.schema  # Connect and Sail look at a query only when something is asked of it
             return rows
         except PySparkException as error:

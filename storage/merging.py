@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 SMALL_FILE_ROWS = 20_000
 """A file up to this size is written again with new rows, so that many small changes do not leave many small files."""
+PARTS = 4
+"""Of the rows that the driver may hold, a part this small is searched while others are read and written."""
 SMALL_FILES = 8
 """So many small files are left beside each other before they are put together."""
 
@@ -92,61 +95,73 @@ def _merge_here(
             raise _negative(table, below.slice(0, 1).to_pylist()[0], count_column)
     going = rows.filter(pa.array(counts < 0))
     sought = Sought(going, (-counts[counts < 0]).tolist())
-    adds: list[NewFile] = []
     removes: list[str] = []
     together: list[pa.Table] = []
+    written: list[Future[list[NewFile]]] = []
+    part_rows = max(1, driver_rows // PARTS)
 
     def write(part: pa.Table) -> None:
         """Write a part of a large file by itself, so that rows that lie together stay so; small parts go together."""
         if part.num_rows > SMALL_FILE_ROWS:
-            adds.extend(write_rows(part, table.root))
+            put(part)
             return
         together.append(part.cast(rows.schema))
-        if sum(each.num_rows for each in together) > driver_rows:
+        if sum(each.num_rows for each in together) > part_rows:
             flush()
 
     def flush() -> None:
         whole = pa.concat_tables(together)
         together.clear()
         if whole.num_rows:
-            adds.extend(write_rows(whole, table.root))
+            put(whole)
+
+    def put(part: pa.Table) -> None:
+        """Write in the background, one part at a time."""
+        if written:
+            written[-1].result()
+        written.append(pool.submit(write_rows, part, table.root))
 
     try:
-        for source in _found(table, sought, columns, driver_rows):
-            removes.append(source.path)
-            for part in source.left():
-                write(part)
-        for path in _small_files(table, set(removes)) if coming.num_rows else ():
-            removes.append(path)
-            write(pq.read_table(table.root / path, columns=columns))
-        together.append(coming)
-        flush()
+        with ThreadPoolExecutor(2) as pool:  # one reads ahead, one writes
+            for source in _found(table, sought, columns, part_rows, pool):
+                removes.append(source.path)
+                for part in source.left():
+                    write(part)
+            for path in _small_files(table, set(removes)) if coming.num_rows else ():
+                removes.append(path)
+                write(pq.read_table(table.root / path, columns=columns))
+            together.append(coming)
+            flush()
         if keep_change:
             note = {**note, "change_files": write_change_file(change.select([*columns, COUNT]), table.root)}
+        adds = [new for each in written for new in each.result()]
         return log.commit(adds, removes, consumed=consumed, note=note)
     except BaseException:
-        for new in adds:
-            if new.path not in log.snapshot().active:
-                (table.root / new.path).unlink(missing_ok=True)
+        for each in written:
+            for new in each.result() if each.exception() is None else ():
+                if new.path not in log.snapshot().active:
+                    (table.root / new.path).unlink(missing_ok=True)
         raise
 
 
-def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: int) -> Iterator[_Source]:
+def _found(
+    table: Table, sought: Sought, columns: Sequence[str], part_rows: int, pool: ThreadPoolExecutor
+) -> Iterator[_Source]:
     """The files that hold the rows which are sought: rows that are equal first, then rows that are close."""
     if not sought:
         return
     now, rows = table.log.snapshot(), sought.rows
     mask = files_with_keys(now, {c: rows[c] for i, c in enumerate(columns) if i not in sought.inexact})
-    sources = [_Source(table.root, file.path, columns, driver_rows) for file in now.files(mask)]
+    sources = [_Source(table.root, file.path, columns, part_rows) for file in now.files(mask)]
     if sought.inexact:
-        yield from _closest(sources, sought, driver_rows)
+        yield from _closest(sources, sought, part_rows)
     else:
-        while sources and sought:
-            source = sources.pop(0)
-            source.kept = source.num_rows <= driver_rows
+        for source in _read_ahead(sources, pool):
             source.search(sought, close=False)
             if source.stays is not None:
                 yield source
+            if not sought:
+                break
     if sought:
         row = show_row(dict(zip(columns, sought.example(), strict=True)))
         raise ExecutionError(
@@ -155,9 +170,19 @@ def _found(table: Table, sought: Sought, columns: Sequence[str], driver_rows: in
         )
 
 
-def _closest(sources: Sequence[_Source], sought: Sought, driver_rows: int) -> Iterator[_Source]:
+def _read_ahead(sources: Sequence[_Source], pool: ThreadPoolExecutor) -> Iterator[_Source]:
+    """The sources, those that may be held with their rows, while the next one's are being read."""
+    reading = [pool.submit(source.hold) for source in sources[:1]]
+    for number, source in enumerate(sources):
+        reading += [pool.submit(following.hold) for following in sources[number + 1 : number + 2]]
+        reading[number].result()
+        yield source
+        source.let_go()
+
+
+def _closest(sources: Sequence[_Source], sought: Sought, part_rows: int) -> Iterator[_Source]:
     """The same where rows may be close only: no file is done before all have been searched for equal rows."""
-    room = driver_rows
+    room = part_rows * (PARTS - 1)
     for source in sources:
         source.kept = source.num_rows <= room
         room -= source.num_rows if source.kept else 0
@@ -243,6 +268,15 @@ class _Source:
     @cached_property
     def whole(self) -> pa.Table:
         return pq.ParquetFile(self.root / self.path).read(columns=self.columns)
+
+    def hold(self) -> None:
+        """Read the rows and keep them, if they are not too many."""
+        self.kept = self.num_rows <= self.most_rows
+        if self.kept:
+            _ = self.whole
+
+    def let_go(self) -> None:
+        self.__dict__.pop("whole", None)
 
     def parts(self) -> Iterator[pa.Table]:
         """The rows of the file, no more than allowed at a time."""
