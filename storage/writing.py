@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.log import CHANGES_FOLDER, NewFile
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 DRIVER_ROWS = 200_000
 """Results up to this many rows are brought to the driver and written there; larger ones stay in Spark."""
 
+_SAMPLE = 1000
 _STRING_LIMIT = 32
 """Longer text bounds are left out: a cut-off maximum is no maximum."""
 
@@ -111,10 +113,25 @@ def _write_here(rows: pa.Table, root: Path, path: str, partition: Mapping[str, s
     target = root / path
     try:
         target.parent.mkdir(exist_ok=True)
-        pq.write_table(rows, target, compression="snappy", coerce_timestamps="us", write_page_index=True)
+        pq.write_table(
+            rows,
+            target,
+            compression="snappy",
+            coerce_timestamps="us",
+            store_decimal_as_integer=True,  # as Spark does: read and written in half the time
+            use_dictionary=_repetitive(rows),
+            write_page_index=True,
+        )
     except OSError as error:
         raise ExecutionError(f"{target}: cannot be written ({_line(error)})", "is the folder writable?") from error
     return describe_file(root, path, partition)
+
+
+def _repetitive(rows: pa.Table) -> list[str]:
+    """The columns whose values come again and again, by a sample: a dictionary of others costs more than it saves."""
+    sample = rows.take(pa.array(range(0, rows.num_rows, max(1, rows.num_rows // _SAMPLE)), pa.int64()))
+    plain = [f.name for f in sample.schema if not pa.types.is_nested(f.type)]
+    return [c for c in plain if pc.count_distinct(sample[c]).as_py() * 2 <= sample.num_rows]
 
 
 def _write_on_spark(rows: DataFrame, root: Path, partition_by: Sequence[str]) -> list[NewFile]:
