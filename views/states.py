@@ -275,15 +275,14 @@ def weighs_rows(state: State) -> bool:
 
 
 def with_types(query: exp.Query, types: Mapping[str, Mapping[str, str]]) -> exp.Query:
-    """The query with the marks resolved by the types of the tables that hold the states."""
-    resolved = query.copy()
-    for mark in reversed(list(resolved.find_all(exp.Anonymous))):  # the innermost first
+    """The query, in place, with the marks resolved by the types of the tables that hold the states."""
+    for mark in reversed(list(query.find_all(exp.Anonymous))):  # the innermost first
         match mark:
             case exp.Anonymous(this="as_stored", expressions=[value, table, name]):
                 mark.replace(exp.cast(value.copy(), types[table.name][name.name], dialect="spark"))
             case exp.Anonymous(this="is_inexact", expressions=[table, name]):
                 mark.replace(exp.true() if types[table.name][name.name] in ("double", "float") else exp.false())
-    return resolved
+    return query
 
 
 def _as_stored(value: Expr, state: State, part: Part) -> Expr:
