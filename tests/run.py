@@ -58,11 +58,15 @@ class Part:
     by_default: bool = True
 
 
+ON_ENGINES = tuple(
+    str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/*/test_*.py")) if "mark.engine" in path.read_text()
+)
+"""The files with tests that want an engine: to collect the others costs half a minute per part."""
 SIDE_BY_SIDE = 2
 """Parts that run at once: much of an engine's test is waiting. The longest ones start first."""
 PARTS = (
-    Part("spark", "spark", ("tests",), ("-m", "engine"), (JAVA,)),
-    Part("sail", "sail", ("tests",), ("-m", "engine"), (SAIL,)),
+    Part("spark", "spark", ON_ENGINES, ("-m", "engine"), (JAVA,)),
+    Part("sail", "sail", ON_ENGINES, ("-m", "engine"), (SAIL,)),
     Part("connect", "connect", ("tests/storage", "tests/executors/test_counting.py"), ("-m", "engine"), (JAVA,)),
     Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
     Part("cluster", "cluster", ("tests/cluster",), (), (JAVA,)),

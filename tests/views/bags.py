@@ -68,10 +68,10 @@ def on_duck(connection: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
 @cache
 def duck_sql(query: str) -> str:
     """Spark's SQL as DuckDB's, with Spark's meaning."""
-    parsed = sqlglot.parse_one(query, read="spark").transform(_for_duck)
+    parsed = sqlglot.parse_one(query, read="spark").transform(_for_duck, copy=False)
     for group in list(parsed.find_all(exp.Group)):
         _spark_grouping_sets(group)
-    return parsed.sql("duckdb")
+    return parsed.sql("duckdb", copy=False)
 
 
 def same_order(wanted: pa.Table, found: pa.Table) -> pa.Table:

@@ -7,6 +7,7 @@ duplicates.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import random
 from collections import Counter
 from decimal import Decimal
@@ -28,6 +29,7 @@ from views.references import references
 from views.render import query_of
 from views.rules import Expr
 
+FULL = os.environ.get("ADVISOR_TEST_FULL") == "1"
 SEEDS = (1, 2)
 FILTERS = 2
 TOPICS = ("ctes", "derived", "exists", "group", "grouping_sets", "join", "limits", "names", "outer", "select",
@@ -102,9 +104,9 @@ def random_filter(definition: Definition, rows: list[dict[str, Any]], pick: rand
 
 @cache
 def pruned(topic: str) -> Counter[str]:
-    """Check every second view of a topic; how many filters were tried, and how many of them left rows out."""
+    """Check a sample of the views of a topic; how many filters were tried, and how many of them left rows out."""
     tried: Counter[str] = Counter()
-    for view in corpus.views()[::2]:
+    for view in corpus.views()[:: 1 if FULL else 3]:
         if not view.name.startswith(f"{topic}/"):
             continue
         definition = view.define()
@@ -142,8 +144,8 @@ def test_a_condition_that_is_a_column_keeps_its_parentheses(where: str) -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_rows_that_are_not_needed_do_not_change_a_filtered_answer(topic: str) -> None:
     tried = pruned(topic)
-    assert tried["filters"] >= 20
-    assert tried["pruning"] >= (1 if topic == "grouping_sets" else 5), "hardly a filter reached a table"
+    assert tried["filters"] >= 10
+    assert tried["pruning"] >= (1 if topic == "grouping_sets" else 3), "hardly a filter reached a table"
 
 
 def condition(sql: str, where: str | None = None, relation: str = "r") -> str | None:
