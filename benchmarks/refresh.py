@@ -3,13 +3,14 @@
     python benchmarks/refresh.py [--scale 1] [--orders 1000] [--rounds 5] [--engine spark|sail] [--views NAME …]
 
 Each round changes orders (half of them new, half deleted, with their lines), refreshes each view incrementally and its
-twin in full, and compares. Jobs are counted in Spark's event log. Times are medians, and only their ratio means
-anything on another machine.
+twin in full; at the end the rows are compared. Jobs are counted in Spark's event log. Times are medians, and only
+their ratio means anything on another machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import tempfile
@@ -26,9 +27,11 @@ from storage.engine import open_session
 from storage.staging import Change
 from storage.table import Table
 from storage.types import spark_types
+from storage.updates import update
 from views.catalog import Catalog, Relation
 from views.definition import define_all
 
+TABLES = ("customer", "orders", "lineitem")
 JOIN = "FROM customer JOIN orders ON o_custkey = c_custkey JOIN lineitem ON l_orderkey = o_orderkey"
 
 
@@ -83,25 +86,46 @@ class Measured:
     jobs: int | None
 
 
-def measure(spark: Any, data: Path, folder: Path, bench: Bench, orders: int, rounds: int, log: Path | None) -> Measured:
+def change_tables(spark: Any, data: Path, folder: Path, orders: int, rounds: int, *, together: bool) -> None:
+    """Leave copies of the tables after some update transactions, whose commits wait to be revealed one by one."""
+    for name in TABLES:
+        shutil.copytree(data / name, folder / name)
+    tables = {name: Table(spark, folder / name, name=name) for name in TABLES}
+    refreshes = Refreshes(data, seed=1)
+    for number in range(rounds):
+        moved = {name: Change(*rows) for name, rows in refreshes.orders(orders, together=together).items()}
+        for name in update(tables, moved, intents_folder=folder / "intents"):
+            later = folder / "later" / str(number) / name
+            later.mkdir(parents=True)
+            newest = max((folder / name / "_delta_log").glob("*.json"))
+            shutil.copy(newest, later)
+    for commit in (folder / "later").glob("*/*/*.json"):
+        (folder / commit.parent.name / "_delta_log" / commit.name).unlink()
+
+
+def reveal(changed: Path, folder: Path, number: int) -> None:
+    """Let the tables in a folder have the commits of one more transaction."""
+    for commit in (changed / "later" / str(number)).glob("*/*.json"):
+        os.link(commit, folder / commit.parent.name / "_delta_log" / commit.name)
+
+
+def measure(spark: Any, changed: Path, folder: Path, bench: Bench, rounds: int, log: Path | None) -> Measured:
     """Medians over some rounds, after one that is not counted."""
     tables = {}
-    for name in KEYS:
-        shutil.copytree(data / name, folder / name)
+    for name in TABLES:
+        shutil.copytree(changed / name, folder / name, copy_function=os.link)
         declared = {"key": KEYS[name], "foreign_keys": FOREIGN_KEYS.get(name, {})} if bench.keys else {}
         tables[name] = Table(spark, folder / name, name=name, **declared)  # type: ignore[arg-type]
     relations = [Relation(n, spark_types(t.log.snapshot().fields), t.key) for n, t in tables.items()]
     views = {"incremental": bench.sql, "full": bench.sql}
     keeping = {"incremental": Keeping("deferred", "counting"), "full": Keeping("deferred", "recompute")}
     runner = Runner(spark, define_all(views, Catalog.of(relations)), tables, folder / "warehouse", keeping)
-    refreshes = Refreshes(data, seed=1)
     for view in views:
         runner.refresh(view)
     found: dict[str, list[float]] = {view: [] for view in views}
     jobs: list[int] = []
     for number in range(rounds + 1):
-        moved = refreshes.orders(orders, together=bench.together)
-        runner.update({name: Change(*rows) for name, rows in moved.items()})
+        reveal(changed, folder, number)
         runner.look()
         for view in views:
             before = jobs_of(log)
@@ -113,8 +137,7 @@ def measure(spark: Any, data: Path, folder: Path, bench: Bench, orders: int, rou
             if number:
                 found[view].append(seconds)
                 jobs += [jobs_of(log) - before] if view == "incremental" and log is not None else []
-    equal = runner.compare("incremental").equal
-    if not equal:
+    if not runner.compare("incremental").equal:
         raise SystemExit(f"{bench.name}: the refreshed view is wrong")
     medians = {view: statistics.median(times) for view, times in found.items()}
     return Measured(medians["incremental"], medians["full"], max(jobs) if jobs else None)
@@ -134,7 +157,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=16, help="files of orders and of lineitem")
     parser.add_argument("--engine", choices=["spark", "sail"], default="spark")
     parser.add_argument("--views", nargs="*", default=[], help="only views whose name contains one of these")
-    parser.add_argument("--data", type=Path, help="where the generated tables are, or are left")
+    parser.add_argument("--data", type=Path, help="where the tables are, or are left, the changed ones beside them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         data = options.data or Path(scratch) / "data"
@@ -147,8 +170,13 @@ def main() -> None:
         for number, bench in enumerate(VIEWS):
             if options.views and not any(word in bench.name for word in options.views):
                 continue
+            changed = data.with_name(
+                f"{data.name}_{'together' if bench.together else 'apart'}_{options.orders}_{options.rounds}"
+            )
+            if not changed.exists():
+                change_tables(spark, data, changed, options.orders, options.rounds + 1, together=bench.together)
             folder = Path(scratch) / str(number)
-            found = measure(spark, data, folder, bench, options.orders, options.rounds, log)
+            found = measure(spark, changed, folder, bench, options.rounds, log)
             shutil.rmtree(folder)
             ratio = found.full_seconds / found.incremental_seconds
             jobs = "" if found.jobs is None else found.jobs
