@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from advisor.api import Applied, Status
+    from executors.comparison import Comparison
     from executors.keeping import Keeping
-    from executors.runner import Comparison, Refresh
+    from executors.runner import Refresh
 
 
 def kept_label(keeping: Keeping) -> str:

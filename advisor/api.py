@@ -25,8 +25,9 @@ from views.spelling import did_you_mean
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from executors.comparison import Comparison
     from executors.keeping import Keeping
-    from executors.runner import Comparison, Refresh, Runner
+    from executors.runner import Refresh, Runner
     from storage.table import Rows, Table
 
 

@@ -56,7 +56,8 @@ from sqlglot.errors import SqlglotError
 
 from executors.executor import Executor, executors
 from executors.keeping import Keeping
-from executors.runner import NOT_BUILT, Runner
+from executors.runner import Runner
+from executors.standing import NOT_BUILT
 from storage.staging import Change
 from storage.table import create_table
 from storage.types import delta_fields, spark_types

@@ -276,7 +276,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         executors.cache_clear()
         found: Mapping[str, Executor] = {**executors(), wrong.name: wrong}
         monkeypatch.setattr("executors.testing.executors", lambda: found)
-        monkeypatch.setattr("executors.runner.find_executor", found.get)
+        monkeypatch.setattr("executors.standing.find_executor", found.get)
         monkeypatch.setattr(door, "find_executor", found.get)
 
     yield add
