@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.log import Commit, DataFile, DeltaLog, Snapshot
-from storage.reading import empty, file_here, physical_name, quoted, read_files, struct_type
+from storage.reading import empty, file_here, is_plain, physical_name, quoted, read_files, struct_type
 from storage.rows import tuples
 from views.errors import TableError
 
@@ -92,8 +92,7 @@ def changes_here(log: DeltaLog, after: int, upto: int, most_rows: int) -> pa.Tab
     """
     new = log.snapshot(upto)
     commits = log.commits(after, upto) if after < upto else []
-    plain = not new.partition_columns and all(physical_name(f) == f["name"] for f in new.fields)
-    if commits is None or not plain or any(c.changes_schema for c in commits):
+    if commits is None or not is_plain(new) or any(c.changes_schema for c in commits):
         return None
     pieces = _pieces(commits, new)
     if pieces is None or pieces.feed or not all((log.root / path).is_file() for path in pieces.paths()):

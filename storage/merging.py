@@ -8,11 +8,8 @@ stops the commit: a change was lost or came twice (GMS93 Lemma 4.1).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +19,9 @@ import pyarrow.parquet as pq
 
 from storage.changes import COUNT, COUNT_FIELD, counted, net, net_here, union
 from storage.log import DataFile, NewFile
-from storage.pruning import files_with_keys
 from storage.reading import quoted, read_files, read_snapshot, struct_type
-from storage.rows import Sought, show_row, tuples
+from storage.rows import Sought, show_row
+from storage.searching import PARTS, losing
 from storage.table import Table, is_frame
 from storage.writing import DRIVER_ROWS, write_change_file, write_rows
 from views.errors import ExecutionError, TableError
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
 SMALL_FILE_ROWS = 20_000
 """A file up to this size is written again with new rows, so that many small changes do not leave many small files."""
-PARTS = 4
-"""Of the rows that the driver may hold, a part this small is searched while others are read and written."""
 SMALL_FILES = 8
 """So many small files are left beside each other before they are put together."""
 
@@ -123,10 +118,16 @@ def _merge_here(
 
     try:
         with ThreadPoolExecutor(2) as pool:  # one reads ahead, one writes
-            for source in _found(table, sought, columns, part_rows, pool):
+            for source in losing(now, sought, pool, driver_rows, close=True):
                 removes.append(source.path)
                 for part in source.left():
                     write(part)
+            if sought:
+                row = show_row(dict(zip(columns, sought.example(), strict=True)))
+                raise ExecutionError(
+                    f"{table.name}: a row to take away is not there: {row}",
+                    "a change was lost or came twice; run advisor verify",
+                )
             for path in _small_files(table, set(removes)) if coming.num_rows else ():
                 removes.append(path)
                 write(pq.read_table(table.root / path, columns=columns))
@@ -142,55 +143,6 @@ def _merge_here(
                 if new.path not in log.snapshot().active:
                     (table.root / new.path).unlink(missing_ok=True)
         raise
-
-
-def _found(
-    table: Table, sought: Sought, columns: Sequence[str], part_rows: int, pool: ThreadPoolExecutor
-) -> Iterator[_Source]:
-    """The files that hold the rows which are sought: rows that are equal first, then rows that are close."""
-    if not sought:
-        return
-    now, rows = table.log.snapshot(), sought.rows
-    mask = files_with_keys(now, {c: rows[c] for i, c in enumerate(columns) if i not in sought.inexact})
-    sources = [_Source(table.root, file.path, columns, part_rows) for file in now.files(mask)]
-    if sought.inexact:
-        yield from _closest(sources, sought, part_rows)
-    else:
-        for source in _read_ahead(sources, pool):
-            source.search(sought, close=False)
-            if source.stays is not None:
-                yield source
-            if not sought:
-                break
-    if sought:
-        row = show_row(dict(zip(columns, sought.example(), strict=True)))
-        raise ExecutionError(
-            f"{table.name}: a row to take away is not there: {row}",
-            "a change was lost or came twice; run advisor verify",
-        )
-
-
-def _read_ahead(sources: Sequence[_Source], pool: ThreadPoolExecutor) -> Iterator[_Source]:
-    """The sources, those that may be held with their rows, while the next one's are being read."""
-    reading = [pool.submit(source.hold) for source in sources[:1]]
-    for number, source in enumerate(sources):
-        reading += [pool.submit(following.hold) for following in sources[number + 1 : number + 2]]
-        reading[number].result()
-        yield source
-        source.let_go()
-
-
-def _closest(sources: Sequence[_Source], sought: Sought, part_rows: int) -> Iterator[_Source]:
-    """The same where rows may be close only: no file is done before all have been searched for equal rows."""
-    room = part_rows * (PARTS - 1)
-    for source in sources:
-        source.kept = source.num_rows <= room
-        room -= source.num_rows if source.kept else 0
-    for close in (False, True):
-        for source in sources:
-            if sought:
-                source.search(sought, close=close)
-    yield from (source for source in sources if source.stays is not None)
 
 
 def _merge_on_spark(
@@ -246,72 +198,6 @@ def _negative(table: Table, row: Mapping[str, Any], column: str) -> ExecutionErr
 def _repeated(counts: np.ndarray[Any, Any]) -> pa.Array:
     """The positions of rows that come, each as often as its count."""
     return pa.array(np.repeat(np.arange(len(counts)), np.maximum(counts, 0)), pa.int64())
-
-
-@dataclass
-class _Source:
-    """A file that may hold rows which are to go, and which of its rows stay, part by part."""
-
-    root: Path
-    path: str
-    columns: Sequence[str]
-    most_rows: int
-    kept: bool = False
-    """Whether its rows are held from the first time they are read."""
-    stays: list[np.ndarray[Any, Any]] | None = None
-    """None while all of them do."""
-
-    @cached_property
-    def num_rows(self) -> int:
-        return int(pq.read_metadata(self.root / self.path).num_rows)
-
-    @cached_property
-    def whole(self) -> pa.Table:
-        return pq.ParquetFile(self.root / self.path).read(columns=self.columns)
-
-    def hold(self) -> None:
-        """Read the rows and keep them, if they are not too many."""
-        self.kept = self.num_rows <= self.most_rows
-        if self.kept:
-            _ = self.whole
-
-    def let_go(self) -> None:
-        self.__dict__.pop("whole", None)
-
-    def parts(self) -> Iterator[pa.Table]:
-        """The rows of the file, no more than allowed at a time."""
-        if self.kept:
-            yield self.whole
-            return
-        for batch in pq.ParquetFile(self.root / self.path).iter_batches(self.most_rows, columns=self.columns):
-            yield pa.Table.from_batches([batch]).select(self.columns)
-
-    def search(self, sought: Sought, *, close: bool) -> None:
-        """Take the rows that are sought off, where they are here and stay so far."""
-        stays = self.stays or []
-        for number, part in enumerate(self.parts()):
-            if number == len(stays):
-                stays.append(np.ones(part.num_rows, dtype=bool))
-            _search(part, stays[number], sought, close=close)
-        if not all(each.all() for each in stays):
-            self.stays = stays
-
-    def left(self) -> Iterator[pa.Table]:
-        for part, stays in zip(self.parts(), self.stays or (), strict=True):
-            yield part.filter(pa.array(stays))
-
-
-def _search(rows: pa.Table, stays: np.ndarray[Any, Any], sought: Sought, *, close: bool) -> None:
-    likely, schema = stays.copy(), sought.rows.schema
-    for i, wanted in enumerate(schema):
-        if not pa.types.is_nested(wanted.type) and i not in sought.inexact:
-            values = sought.rows[wanted.name].cast(rows.schema.field(wanted.name).type).combine_chunks()
-            likely &= pc.is_in(rows[wanted.name], value_set=values).to_numpy()
-    positions = np.flatnonzero(likely)
-    candidates = tuples(rows.take(pa.array(positions, pa.int64())).cast(schema))
-    for position, row in zip(positions, candidates, strict=True):
-        if sought.take(row, close=close):
-            stays[position] = False
 
 
 def _small_files(table: Table, taken: set[str]) -> list[str]:

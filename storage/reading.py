@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,23 +78,55 @@ def read_snapshot(spark: SparkSession, snapshot: Snapshot, files: Sequence[DataF
     return read_files(spark, snapshot.root, snapshot.fields, snapshot.partition_columns, chosen)
 
 
+def is_plain(snapshot: Snapshot) -> bool:
+    """Whether the rows of a version are just those of its files, column by column."""
+    mapped = any(physical_name(f) != f["name"] for f in snapshot.fields)
+    return not (snapshot.vectors or snapshot.partition_columns or mapped)
+
+
 def rows_here(snapshot: Snapshot, mask: Any, most_rows: int) -> pa.Table | None:
     """The rows of a version, or of some of its files, on the driver; None if only an engine can tell, or too many."""
     counts = snapshot.statistics["num_records"].to_numpy().astype(float)
-    mapped = any(physical_name(f) != f["name"] for f in snapshot.fields)
-    if snapshot.vectors or snapshot.partition_columns or mapped:
+    if not is_plain(snapshot):
         return None
     if not np.sum(counts if mask is None else counts[mask]) <= most_rows:  # a count that is not known is NaN
         return None
-    whole = json.dumps({"type": "struct", "fields": list(snapshot.fields)})
-    schema = pa.schema(Schema.from_json(whole).to_arrow())
+    schema = arrow_schema(snapshot)
     parts = [file_here(snapshot.root / file.path, schema) for file in snapshot.files(mask)]
     return pa.concat_tables([schema.empty_table(), *parts])
 
 
+def arrow_schema(snapshot: Snapshot) -> pa.Schema:
+    whole = json.dumps({"type": "struct", "fields": list(snapshot.fields)})
+    return pa.schema(Schema.from_json(whole).to_arrow())
+
+
 def file_here(path: Path, schema: pa.Schema) -> pa.Table:
-    """The rows of one file under a schema; a column that was added later is NULL."""
-    rows = pq.read_table(path)
+    """The rows of one file under a schema."""
+    return pa.concat_tables([schema.empty_table(), *parts_here(path, schema)])
+
+
+def parts_here(path: Path, schema: pa.Schema, most_rows: int | None = None) -> Iterator[pa.Table]:
+    """The rows of one file under a schema, whole or no more than so many at a time."""
+    try:
+        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        if most_rows is None:
+            yield fitted(file.read(columns=schema.names), schema)
+        else:
+            for batch in file.iter_batches(most_rows, columns=schema.names):
+                yield fitted(pa.Table.from_batches([batch]), schema)
+    except FileNotFoundError as error:
+        raise HistoryGoneError(
+            f"{path}: the file is missing (HISTORY_GONE)",
+            "it was vacuumed or deleted; rebuild from the current version, and keep history longer",
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        line = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise TableError(f"{path}: not a readable Parquet file ({line})", "restore it") from error
+
+
+def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows of a file under a schema; a column that was added later is NULL."""
     for field in schema:
         if field.name not in rows.column_names:
             rows = rows.append_column(field.name, pa.nulls(rows.num_rows, field.type))

@@ -11,6 +11,7 @@ import functools
 import operator
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,10 @@ from storage.changes import COUNT
 from storage.log import DataFile, NewFile
 from storage.pruning import files_with_keys
 from storage.reading import FILE_COLUMN, file_of, file_uri, quoted, read_files, struct_type
-from storage.rows import Row, show_row, tuples
+from storage.rows import Row, Sought, show_row, tuples
+from storage.searching import can_search, losing, rows_with_keys
 from storage.table import Table, as_arrow, is_frame
-from storage.writing import storable, write_change_file, write_rows
+from storage.writing import storable, write_change_file, write_parts, write_rows
 from views.errors import AdvisorError, ConflictError, UpdateError
 
 if TYPE_CHECKING:
@@ -205,16 +207,33 @@ def _stage(part: Prepared, delta: _Delta, rekeyed: bool) -> None:
     part.checked_keys = bool(table.key) and rekeyed and new.num_rows > 0
     _check_new_keys(table, new)
     survivors: list[pa.Table | DataFrame] = []
-    if doomed.num_rows or part.checked_keys:
-        match = list(table.key) or list(now.columns)
-        wanted = doomed if not part.checked_keys else pa.concat_tables([doomed, new])
+    match = list(table.key) or list(now.columns)
+    wanted = doomed if not part.checked_keys else pa.concat_tables([doomed, new])
+    if can_search(now, wanted.select(match)):
+        _take_out(part, doomed)
+        if part.checked_keys:
+            keys = new.select(match)
+            _check_keys_free(table, keys, rows_with_keys(now, keys.schema, keys, writing.DRIVER_ROWS), doomed)
+    elif wanted.num_rows:
         matches = _matches(table, wanted, match)
         kill = _allocate(table, doomed, matches)
-        _check_keys_free(table, new, matches, kill)
+        if part.checked_keys:
+            _check_keys_free(table, new.select(match), matches.repeated.select(match), doomed)
         survivors = _rewrite(part, matches, kill, match)
     part.change_files = write_change_file(delta.with_counts(), table.root)
     for rows in [*survivors, new]:
         part.adds += write_rows(rows, table.root, now.partition_columns)
+
+
+def _take_out(part: Prepared, doomed: pa.Table) -> None:
+    """Rewrite the files that hold doomed rows without them, on the driver."""
+    table, sought = part.table, Sought(doomed, [1] * doomed.num_rows)
+    with ThreadPoolExecutor(1) as pool:
+        for source in losing(table.log.snapshot(), sought, pool, writing.DRIVER_ROWS):
+            part.removes.append(source.path)
+            part.adds += write_parts(source.left(), table.root)
+    if sought:
+        raise _absent(table, sought.example(), len(sought))
 
 
 @dataclass(frozen=True)
@@ -225,6 +244,11 @@ class _Matches:
     keys: list[Row]
     files: list[str]
     counts: list[int]
+
+    @property
+    def repeated(self) -> pa.Table:
+        """The rows, each as often as it is stored."""
+        return self.rows.take(_indices([i for i, n in enumerate(self.counts) for _ in range(n)]))
 
 
 def _matches(table: Table, wanted: pa.Table, match: list[str]) -> _Matches:
@@ -258,12 +282,16 @@ def _allocate(table: Table, doomed: pa.Table, matches: _Matches) -> list[int]:
             need[matches.keys[i]] -= take
     absent = +need
     if absent:
-        row = dict(zip(table.columns, next(iter(absent)), strict=True))
-        raise UpdateError(
-            f"{table.name}: {absent.total()} of the rows to delete are not in the table, for example {show_row(row)}",
-            "nothing was committed",
-        )
+        raise _absent(table, next(iter(absent)), absent.total())
     return kill
+
+
+def _absent(table: Table, row: Row, count: int) -> UpdateError:
+    shown = show_row(dict(zip(table.columns, row, strict=True)))
+    return UpdateError(
+        f"{table.name}: {count} of the rows to delete are not in the table, for example {shown}",
+        "nothing was committed",
+    )
 
 
 def _rewrite(part: Prepared, matches: _Matches, kill: list[int], match: list[str]) -> list[pa.Table | DataFrame]:
@@ -307,13 +335,13 @@ def _check_new_keys(table: Table, new: pa.Table) -> None:
         raise _duplicate(table, key)
 
 
-def _check_keys_free(table: Table, new: pa.Table, matches: _Matches, kill: list[int]) -> None:
-    if not table.key or not new.num_rows:
-        return
-    stay = [i for i, n in enumerate(kill) if matches.counts[i] > n]
-    taken = set(tuples(matches.rows.select(list(table.key)).take(_indices(stay))))
-    for key in tuples(new.select(list(table.key))):
-        if key in taken:
+def _check_keys_free(table: Table, keys: pa.Table, stored: pa.Table, doomed: pa.Table) -> None:
+    """Whether no new key is among the stored ones once the doomed rows, all of which are there, have left."""
+    columns = keys.column_names
+    taken = Counter(tuples(stored.select(columns)))
+    taken.subtract(tuples(doomed.select(columns)))
+    for key in tuples(keys):
+        if taken[key] > 0:
             raise _duplicate(table, key)
 
 
@@ -334,13 +362,17 @@ def _rows_of_keys(table: Table, keys: pa.Table) -> pa.Table:
             f"{table.name}: the rows to delete have no column {missing[0]}",
             "give whole rows, or the declared key",
         )
-    found = _matches(table, keys, list(table.key))
-    known = set(tuples(found.rows.select(list(table.key))))
+    now = table.log.snapshot()
+    if can_search(now, keys):
+        found = rows_with_keys(now, empty_rows(table).schema, keys.select(list(table.key)), writing.DRIVER_ROWS)
+    else:
+        found = _matches(table, keys, list(table.key)).repeated
+    known = set(tuples(found.select(list(table.key))))
     for key in tuples(keys.select(list(table.key))):
         if key not in known:
             shown = show_row(dict(zip(table.key, key, strict=True)))
             raise UpdateError(f"{table.name}: no row to delete has key {shown}", "nothing was committed")
-    return found.rows.take(_indices([i for i, n in enumerate(found.counts) for _ in range(n)]))
+    return found
 
 
 def _typed(table: Table, rows: Rows, *, partial: bool = False) -> pa.Table:

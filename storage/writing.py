@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import itertools
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,19 +110,30 @@ def read_rows(path: str | Path) -> pa.Table:
     raise UpdateError(f"{path}: neither Parquet, CSV nor JSON", "name the file .parquet, .csv or .jsonl")
 
 
-def _write_here(rows: pa.Table, root: Path, path: str, partition: Mapping[str, str | None]) -> NewFile:
+def write_parts(parts: Iterable[pa.Table], root: Path) -> list[NewFile]:
+    """Write rows that come in parts into one file; into none if there are none."""
+    waiting = (part for part in parts if part.num_rows)
+    first = next(waiting, None)
+    return [] if first is None else [_write_here(first, root, f"part-{uuid.uuid4()}.parquet", {}, waiting)]
+
+
+def _write_here(
+    rows: pa.Table, root: Path, path: str, partition: Mapping[str, str | None], more: Iterable[pa.Table] = ()
+) -> NewFile:
     target = root / path
     try:
         target.parent.mkdir(exist_ok=True)
-        pq.write_table(
-            rows,
+        with pq.ParquetWriter(
             target,
+            rows.schema,
             compression="snappy",
             coerce_timestamps="us",
             store_decimal_as_integer=True,  # as Spark does: read and written in half the time
             use_dictionary=_repetitive(rows),
             write_page_index=True,
-        )
+        ) as writer:
+            for part in itertools.chain([rows], more):
+                writer.write_table(part)
     except OSError as error:
         raise ExecutionError(f"{target}: cannot be written ({_line(error)})", "is the folder writable?") from error
     return describe_file(root, path, partition)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from storage import merging
+from storage import searching
 from storage.changes import COUNT
 from storage.merging import merge_change
 from storage.table import Table, create_table
@@ -37,13 +37,13 @@ def test_of_a_large_file_only_so_many_rows_are_held_at_a_time(
     rows = pa.table({"k": list(range(100)), "v": [str(k % 7) for k in range(100)]})
     table = create_table(spark, tmp_path / "t", rows, name="t")
     held: list[int] = []
-    search = merging._search
+    search = searching._search
 
     def spy(part: pa.Table, *rest: Any, **how: Any) -> None:
         held.append(part.num_rows)
         search(part, *rest, **how)
 
-    monkeypatch.setattr(merging, "_search", spy)
+    monkeypatch.setattr(searching, "_search", spy)
     merge_change(table, [change({(3, "3"): -1, (97, "6"): -1, (200, "x"): 2})], {}, {}, driver_rows=16)
     assert max(held) <= 16
     assert sum(held) == 100

@@ -12,10 +12,11 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Field
+from deltalake.schema import PrimitiveType
 from sqlglot import exp
 
-from storage import writing
+from storage import searching, writing
 from storage.log import DeltaLog, open_log
 from storage.staging import Change, tuples
 from storage.table import Table, convert_parquet, create_table, import_file
@@ -38,6 +39,13 @@ def summed(table: Table, after: int, upto: int) -> Counter[tuple[Any, ...]]:
     rows = tuples(table.changes(after, upto).toArrow())
     assert len({row[:-1] for row in rows}) == len(rows)
     return Counter({row[:-1]: row[-1] for row in rows})
+
+
+@pytest.fixture(params=["driver", "engine"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are looked up on the driver, or, as in tables that are too large for it, by the engine."""
+    if request.param == "engine":
+        monkeypatch.setattr(searching, "MOST_ROWS", -1)
 
 
 @pytest.fixture
@@ -101,12 +109,14 @@ def test_a_table_may_have_any_name(spark: SparkSession, tmp_path: Path, intents:
         assert stored(table) == Counter([(3,)])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_deleting_one_of_two_equal_rows_leaves_one(bag: Table, intents: Path) -> None:
     update({"bag": bag}, {"bag": Change(deletes=pa.table({"x": [1], "y": ["p"]}))}, intents_folder=intents)
     assert stored(bag) == Counter([(1, "p"), (2, "q"), (None, None)])
     assert summed(bag, 0, 1) == Counter({(1, "p"): -1})
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_row_of_nulls_is_found_and_deleted(bag: Table, intents: Path) -> None:
     nothing = pa.table({"x": pa.array([None], pa.int64()), "y": pa.array([None], pa.string())})
     update({"bag": bag}, {"bag": Change(deletes=nothing)}, intents_folder=intents)
@@ -119,6 +129,7 @@ def test_a_row_deleted_and_inserted_in_one_transaction_is_no_change(bag: Table, 
     assert bag.version == 0
 
 
+@pytest.mark.usefixtures("either_way")
 def test_deletes_may_name_only_the_key_and_rows_may_come_from_pandas(people: Table, intents: Path) -> None:
     change = Change(
         inserts=pd.DataFrame({"pay": [9.0], "id": [9], "name": ["zoe"]}), deletes=pd.DataFrame({"id": [4, 1]})
@@ -127,12 +138,14 @@ def test_deletes_may_name_only_the_key_and_rows_may_come_from_pandas(people: Tab
     assert stored(people) == Counter([(2, "bob", "NaN"), (3, None, 0.0), (9, "zoe", 9.0)])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_key_that_others_wrote_twice_is_deleted_whole(spark: SparkSession, tmp_path: Path, intents: Path) -> None:
     table = create_table(spark, tmp_path / "t", pa.table({"k": [1, 1, 1, 2], "v": ["a", "a", "b", "c"]}), key=["k"])
     update({"t": table}, {"t": Change(deletes=pa.table({"k": [1]}))}, intents_folder=intents)
     assert stored(table) == Counter([(2, "c")])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_moving_a_key_in_one_transaction_is_allowed(people: Table, intents: Path) -> None:
     update({"people": people}, "UPDATE people SET id = id + 1", intents_folder=intents)
     assert sorted(row[0] for row in stored(people)) == [2, 3, 4, 5]
@@ -190,6 +203,7 @@ def test_moving_a_key_in_one_transaction_is_allowed(people: Table, intents: Path
         ({"nobody": Change()}, "unknown table nobody"),
     ],
 )
+@pytest.mark.usefixtures("either_way")
 def test_a_wrong_update_says_so_in_one_line_and_commits_nothing(
     people: Table, bag: Table, intents: Path, what: Any, says: str
 ) -> None:
@@ -221,6 +235,7 @@ def test_a_table_that_refuses_writes_keeps_the_others_as_they_were(people: Table
     assert sorted(intents.parents[1].rglob("*.*")) == before
 
 
+@pytest.mark.usefixtures("either_way")
 def test_only_the_files_that_hold_a_deleted_row_are_rewritten(
     spark: SparkSession, tmp_path: Path, intents: Path
 ) -> None:
@@ -275,6 +290,7 @@ def test_rows_that_the_engine_loses_between_a_condition_and_its_negation_stop_th
     assert bag.log.refresh() == 0
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_random_sequence_of_updates_equals_duckdb_after_each(
     spark: SparkSession, tmp_path: Path, intents: Path
 ) -> None:
@@ -486,3 +502,20 @@ def test_moments_are_created_from_a_frame_and_updated(spark: SparkSession, tmp_p
     update({"t": table}, "DELETE FROM t WHERE t < TIMESTAMP '2026-01-03'", intents_folder=intents)
     later, first = (dt.datetime(2026, 1, 3, 3, 4, 5, 678901, dt.UTC), dt.datetime(2026, 1, 2, tzinfo=dt.UTC))
     assert stored(table) == Counter([(2, later, (first,))])
+
+
+def test_a_file_that_is_cut_off_stops_an_update_in_one_line(people: Table, intents: Path) -> None:
+    path = people.root / people.log.snapshot().paths[0]
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(TableError, match="not a readable Parquet file"):
+        update({"people": people}, {"people": Change(deletes=pa.table({"id": [1]}))}, intents_folder=intents)
+
+
+def test_rows_from_before_a_column_was_added_are_deleted_and_kept(
+    spark: SparkSession, tmp_path: Path, intents: Path
+) -> None:
+    table = create_table(spark, tmp_path / "t", pa.table({"k": [1, 2]}))
+    DeltaTable(table.root).alter.add_columns([Field("more", PrimitiveType("string"))])
+    table.log.refresh()
+    update({"t": table}, {"t": Change(deletes=pa.table({"k": [1], "more": [None]}))}, intents_folder=intents)
+    assert stored(table) == Counter([(2, None)])
