@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from advisor.wording import duration, label
+from advisor.wording import label
 from executors.counting import kept_states
+from profiles.words import duration
 from views.definition import Definition
 from views.deltas import derive_deltas
 from views.places import plain_name, plain_sql

@@ -7,10 +7,11 @@ from typing import Any
 
 from advisor.offers import Item, Offer
 from advisor.proposal import Proposal, rounded
-from advisor.wording import duration, label, number
+from advisor.wording import label
 from costmodels.axis import CENTRE
 from costmodels.spark import prices_of
 from profiles.coefficients import MachineProfile
+from profiles.words import duration, number
 
 
 def cost_text(proposal: Proposal, view: str, candidate: str | None = None) -> str:

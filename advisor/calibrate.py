@@ -16,9 +16,9 @@ from advisor.microbenchmark import STEPS as RUN_STEPS
 from advisor.microbenchmark import Run, measure
 from advisor.proposal import FOLDER, rounded
 from advisor.proposal import save as save_text
-from advisor.wording import duration
 from costmodels.calibration import Fit, Measurement, fit
 from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
+from profiles.words import duration
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, priced_as
 from views.errors import WorkloadError

@@ -181,7 +181,7 @@ def _recommend_from_logs(paths: list[str], event_log: str | None, as_json: bool)
 def check(workload: WorkloadPath, as_json: Json = False, select: Select = None, exclude: Exclude = None) -> None:
     """Validate the workload and every view's definition, and say which views can be maintained incrementally."""
     from advisor.api import Advisor, StrictError
-    from advisor.wording import many
+    from profiles.words import many
 
     advisor = Advisor(workload)
     views = {name: advisor.definitions[name] for name in advisor.selected(select or (), exclude or ())}

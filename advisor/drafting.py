@@ -18,7 +18,6 @@ from typing import Any
 from advisor.recommend import recommend
 from advisor.seen import SeenView, seen_views, table_name
 from advisor.waste import DerivedTable, derived_tables
-from advisor.wording import duration, many, number
 from profiles.discovery import (
     ROW_BUDGET,
     FoundTable,
@@ -35,6 +34,7 @@ from profiles.queries import QueryHistory, days_of, query_history
 from profiles.sources import HISTORY_LIMIT, table_statistics
 from profiles.statistics import TableStatistics
 from profiles.units import SECONDS_A_DAY
+from profiles.words import duration, many, number
 from profiles.workload import from_values
 from storage.log import local_folder
 from views.errors import AdvisorError, TableError, WorkloadError

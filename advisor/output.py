@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.proposal import Proposal, ViewProposal
-from advisor.wording import duration, factor, label, number
+from advisor.wording import label
+from profiles.words import duration, factor, number
 
 _HEADINGS = ("view", "today → proposed", "a day", "next best", "sure", "because")
 

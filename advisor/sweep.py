@@ -17,9 +17,10 @@ from advisor.answers import aligned
 from advisor.offers import strategy_of
 from advisor.proposal import ViewProposal, rounded
 from advisor.recommend import ModelName, recommend
-from advisor.wording import duration, label, number
+from advisor.wording import label
 from profiles import specification as spec
 from profiles.statistics import Estimate, TableStatistics
+from profiles.words import duration, number
 from profiles.workload import Workload
 from views.definition import Definition
 from views.errors import WorkloadError

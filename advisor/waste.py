@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from advisor.answers import aligned
-from advisor.wording import duration, many, number
 from profiles.eventlogs import Execution
 from profiles.history import update_history
 from profiles.plans import How, Read, Write
@@ -23,6 +22,7 @@ from profiles.queries import Place, days_of, owner_of, query_history
 from profiles.sources import HISTORY_LIMIT
 from profiles.statistics import Estimate
 from profiles.units import SECONDS_A_DAY
+from profiles.words import duration, many, number
 from storage.log import Commit, DeltaLog, local_folder, open_log
 from views.errors import TableError
 

@@ -1,4 +1,4 @@
-"""Words for numbers: durations, labels of candidates, and the reason for a choice in terms of its own data."""
+"""Words for candidates, and the reason for a choice in terms of its own data."""
 
 from __future__ import annotations
 
@@ -8,57 +8,7 @@ from advisor.offers import QUERY_MODIFICATION, Offer, algorithm_of, cheapest, st
 from advisor.planner import Decision
 from costmodels.axis import CENTRE, constant
 from profiles import specification as spec
-
-
-def duration(seconds: float) -> str:
-    """
-    >>> duration(372), duration(0.0421), duration(0), duration(93784)
-    ('6 m 12 s', '42 ms', '0 s', '1 d 2 h')
-    """
-    if seconds <= 0:
-        return "0 s"
-    if seconds < 1:
-        return f"{max(seconds * 1000, 1):.0f} ms" if seconds >= 0.001 else "<1 ms"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    for large, small, size, part in (("d", "h", 86_400, 3600), ("h", "m", 3600, 60), ("m", "s", 60, 1)):
-        if whole >= size:
-            rest = whole % size // part
-            return f"{whole // size:,} {large}" + (f" {rest} {small}" if rest else "")
-    return f"{whole} s"
-
-
-def factor(more: float, less: float) -> str:
-    """How much more one cost is than another.
-
-    >>> factor(112, 100), factor(240, 100), factor(5, 0)
-    ('+12 %', '×2.4', 'more')
-    """
-    if less <= 0:
-        return "more" if more > 0 else "equal"
-    ratio = more / less
-    if ratio < 1:
-        return f"−{1 - ratio:.0%}".replace("%", " %")
-    return f"+{ratio - 1:.0%}".replace("%", " %") if ratio < 2 else f"×{ratio:,.{1 if ratio < 100 else 0}f}"
-
-
-def number(value: float) -> str:
-    """
-    >>> number(96), number(0.25), number(1500000), number(3.14159)
-    ('96', '0.25', '1,500,000', '3.1')
-    """
-    if value == 0 or value >= 10 or float(value).is_integer():
-        return f"{value:,.0f}"
-    return f"{value:.2g}"
-
-
-def many(count: float, thing: str) -> str:
-    """
-    >>> many(1, "read"), many(96, "update")
-    ('1 read', '96 updates')
-    """
-    return f"{number(count)} {thing}" + ("" if count == 1 else "es" if thing.endswith("sh") else "s")
+from profiles.words import duration, factor, many
 
 
 def label(candidate: str) -> str:
@@ -80,7 +30,7 @@ def reason(decision: Decision, view: spec.View, tables: str) -> str:
     match decision.held:
         case "dead zone":
             saved = 1 - costs[decision.best] / costs[choice]
-            return f"{label(decision.best)} would save only {_percent(saved)}, so what is done today stays"
+            return f"{label(decision.best)} would save only {percent(saved)}, so what is done today stays"
         case "payback":
             build, saved = decision.offers.offers[decision.best].build_seconds, costs[choice] - costs[decision.best]
             return (
@@ -155,7 +105,3 @@ def _upkeep(offer: Offer) -> tuple[float, float]:
     work = [item for item in offer.items if item.what != "read"]
     times = sum((item.times for item in work), constant(0.0))
     return float(times[CENTRE]), float(sum((item.times * item.seconds for item in work), constant(0.0))[CENTRE])
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
