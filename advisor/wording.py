@@ -8,7 +8,7 @@ from advisor.offers import QUERY_MODIFICATION, Offer, algorithm_of, cheapest, st
 from advisor.planner import Decision
 from costmodels.axis import CENTRE, constant
 from profiles import specification as spec
-from profiles.words import duration, factor, many
+from profiles.words import duration, factor, many, percent
 
 
 def label(candidate: str) -> str:
