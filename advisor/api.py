@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +17,22 @@ from profiles.definitions import definitions_of
 from profiles.sources import all_statistics
 from profiles.statistics import TableStatistics
 from profiles.workload import Workload, from_values, load
-from storage.engine import describe, open_session, resolve
+from storage.engine import describe, open_session, priced_as, resolve
 from views.definition import Definition
 from views.errors import ExecutionError, TableError, ViewError
 from views.filters import parse_filter
 from views.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from advisor.recording import Recorder
     from executors.comparison import Comparison
     from executors.keeping import Keeping
     from executors.runner import Refresh, Runner
     from storage.table import Rows, Table
+    from views.rules import Expr
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,9 @@ class Advisor:
             sample_rows,
             progress,
         )
+        if found.sampled and self.workload.warehouse.is_dir():  # looking alone makes no folder
+            with self.recorder.command("statistics"):
+                self.recorder.sampled(found.sampled, found.seconds)
         if found.missing:
             self.said.append(f"not sampled: {', '.join(found.missing)}; selectivities are guessed from logs and keys")
         return found.statistics
@@ -160,7 +167,17 @@ class Advisor:
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
         plan = read_plan(self.workload.folder).views
         bound = self.workload.driver_rows
-        return Runner(spark, self.definitions, tables, self.workload.warehouse, plan, driver_rows=bound)
+        runner = Runner(spark, self.definitions, tables, self.workload.warehouse, plan, driver_rows=bound)
+        runner.told = partial(self.recorder.refreshed, runner)
+        return runner
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """Keeps what is done here as measurements of the warehouse."""
+        from advisor.recording import Recorder
+
+        kind = priced_as(self.workload.engine.kind)
+        return Recorder(self.workload.warehouse, kind, lambda: describe(self.spark), self.said.append)
 
     def _used_tables(self) -> list[str]:
         used = {name for definition in self.definitions.values() for name in definition.relations}
@@ -215,7 +232,8 @@ class Advisor:
         runner = self.runner(write=True)
         runner.keeping = plan
         for view in views:
-            built = runner.refresh(view) if runner.is_stored(view) else None
+            with self.recorder.command("apply"):
+                built = runner.refresh(view) if runner.is_stored(view) else None
             active[view] = plan[view]
             write_plan(self.workload.folder, ActivePlan(active))  # what is built counts, also when a later view fails
             yield Applied(view, plan[view], built, notes[view])
@@ -251,15 +269,41 @@ class Advisor:
 
         changes: str | dict[str, Change]
         changes = what if isinstance(what, str) else {name: Change(*pair) for name, pair in what.items()}
-        return self.runner(write=True).update(changes)
+        runner = self.runner(write=True)
+        with self.recorder.command("update"):
+            began, before = time.perf_counter(), self.recorder.refresh_seconds
+            versions, refreshed = runner.update(changes)
+            refreshing = self.recorder.refresh_seconds - before
+            self.recorder.updated(runner, versions, time.perf_counter() - began - refreshing)
+        return versions, refreshed
 
     def query(self, view: str, where: str | None = None) -> DataFrame:
         """The view's rows that pass a filter, as a Spark DataFrame, right under the strategy it is kept by."""
-        definition = self.definition(view)
-        condition = None
-        if where is not None:
-            condition = parse_filter(where, definition.columns, f"view {view!r}")
-        return self.runner().query(definition.view, condition)
+        from executors.reading import read
+
+        runner, condition = self.runner(), self._condition(view, where)
+        with self.recorder.command("query", at_once=False):
+            answer = read(runner, view, condition)
+            self.recorder.answered(runner, answer, condition)
+        return answer.rows
+
+    def rows(self, view: str, where: str | None = None, limit: int | None = None) -> pa.Table:
+        """The same as `query`, at most so many of them, fetched from the engine."""
+        from executors.reading import read
+
+        runner, condition = self.runner(), self._condition(view, where)
+        with self.recorder.command("query"):
+            began, before = time.perf_counter(), self.recorder.refresh_seconds
+            answer = read(runner, view, condition)
+            found = (answer.rows if limit is None else answer.rows.limit(limit)).toArrow()
+            refreshing = self.recorder.refresh_seconds - before
+            seconds = time.perf_counter() - began - refreshing
+            self.recorder.answered(runner, answer, condition, seconds, found.num_rows)
+        return found
+
+    def _condition(self, view: str, where: str | None) -> Expr | None:
+        columns = self.definition(view).columns
+        return None if where is None else parse_filter(where, columns, f"view {view!r}")
 
     def refresh(self, *views: str) -> list[Refresh]:
         """Bring stored views up to date, all of them when none is named."""
@@ -272,7 +316,8 @@ class Advisor:
             raise ExecutionError(
                 f"view {virtual[0]!r} is virtual: there is nothing to refresh", "apply a stored strategy"
             )
-        return [runner.refresh(view) for view in wanted if runner.is_stored(view)]
+        with self.recorder.command("refresh"):
+            return [runner.refresh(view) for view in wanted if runner.is_stored(view)]
 
     def verify(self, *views: str) -> list[Comparison]:
         """Compare stored views with their definitions, evaluated now; pending changes are applied first."""
@@ -280,8 +325,9 @@ class Advisor:
             self.definition(view)
         runner = self.runner()
         wanted = [view for view in self.definitions if (not views or view in views) and runner.is_stored(view)]
-        for view in wanted:
-            runner.refresh(view)
+        with self.recorder.command("verify"):
+            for view in wanted:
+                runner.refresh(view)
         return [runner.compare(view) for view in wanted]
 
     def status(self, *views: str) -> list[Status]:

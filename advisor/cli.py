@@ -306,8 +306,7 @@ def query(
     from advisor.api import Advisor
 
     advisor = Advisor(workload)
-    rows = advisor.query(view, where)
-    found = (rows if limit is None else rows.limit(limit)).toArrow()
+    found = advisor.rows(view, where, limit)
     _say(advisor.said, quiet=as_json or form is not Form.TABLE)
     print(rows_text(found, "json" if as_json else form.value))
 

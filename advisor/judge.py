@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.spark_model import SparkModel
 from costmodels.axis import CENTRE, constant
-from costmodels.spark import Change, Step, Work
+from costmodels.spark import Change, Step, Work, merged
 from executors.forecast import Forecast, Pending, Route
 from views.rules import Expr
 
@@ -51,6 +51,19 @@ class PriceJudge:
                 derived = mine.follow(algorithm, _changes(pending), apply=False)[0]
                 found["read_through"] = self.forecast([*derived, *read])
         return {"stored": self.forecast(read, before / self.reads_per_update(view, stored)), **found}
+
+    def evaluated(self, view: str, stored: Collection[str], where: Expr | None) -> Forecast:
+        """Answering one read of a virtual view."""
+        return self.forecast(self.model.view(view, stored).evaluated(where))
+
+    def update(self, tables: Mapping[str, Pending]) -> Forecast:
+        """Committing a change of base tables."""
+        steps = []
+        for name, size in tables.items():
+            layout = self.model.tables.layouts[name]
+            work = merged(layout, constant(float(size.rows)), constant(float(size.deleted)), layout.key)
+            steps.append((f"change {name}", work))
+        return self.forecast(steps)
 
     def reads_per_update(self, view: str, stored: Collection[str]) -> float:
         """How many reads of a view come before its tables change again, one at least."""

@@ -6,8 +6,9 @@ number of rows within a tenth. Else the engine looks again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,10 @@ class Profiled:
 
     statistics: Mapping[str, TableStatistics]
     missing: tuple[str, ...] = ()
+    sampled: Mapping[str, float] = field(default_factory=dict)
+    """The tables whose rows were looked at now, and at how many of them."""
+    seconds: float = 0.0
+    """What that took."""
 
 
 def profile(
@@ -46,14 +51,18 @@ def profile(
     samples = read_samples(folder) if requests else {}
     usable = _usable(samples, requests, statistics)
     todo = outdated(usable, requests)
+    looked_at, seconds = dict[str, float](), 0.0
     if todo and engine is not None:
         from profiles.sampling import BUDGET_ROWS, sample
 
-        found = sample(engine(), todo, BUDGET_ROWS if budget_rows is None else budget_rows, progress)
+        session, began = engine(), time.perf_counter()
+        found = sample(session, todo, BUDGET_ROWS if budget_rows is None else budget_rows, progress)
         write_samples(folder, {**samples, **found})
         usable, todo = {**usable, **found}, []
+        looked_at = {name: float(each.looked_at) for name, each in found.items()}
+        seconds = time.perf_counter() - began
     known = {name: merge(table, usable[name]) if name in usable else table for name, table in statistics.items()}
-    return Profiled(known, tuple(request.table for request in todo))
+    return Profiled(known, tuple(request.table for request in todo), looked_at, seconds)
 
 
 def _places(workload: Workload) -> dict[str, Path | str]:

@@ -7,7 +7,7 @@ came of it, on which engine and machine, and which algorithm really ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+from deltalake import Schema
+from deltalake.exceptions import DeltaError
 
 from storage.log import DeltaLog, create_log, is_delta
 from storage.writing import write_parts
-from views.errors import AdvisorError, ConflictError, TableError
+from views.errors import AdvisorError, ConflictError, ExecutionError, TableError
 
 FOLDER = Path("_advisor") / "measurements"
 """Where the table lies in a warehouse."""
@@ -26,6 +28,7 @@ MOST_FILES = 64
 """With more files than this, they become one."""
 KEPT_HOURS = 168
 """How long files that have become part of another one stay for readers of earlier versions."""
+UNREADABLE_HINT = "restore the folder, or move it away to begin a new history"
 _ATTEMPTS = 5
 
 Kind = Literal["refresh", "query", "update", "statistics"]
@@ -101,11 +104,21 @@ SCHEMA = pa.schema([pa.field(each.name, _TYPES.get(each.name, pa.string())) for 
 
 
 def append(warehouse: Path, measurements: Iterable[Measurement]) -> int | None:
-    """Add the measurements of one command in one commit, and return its version; None when there are none."""
+    """Add the measurements of one command in one commit, and return its version; None when there are none.
+
+    Whatever keeps it from being written is one `AdvisorError`.
+    """
     rows = _table(measurements)
     if not rows.num_rows:
         return None
     root = warehouse / FOLDER
+    try:
+        return _append(rows, warehouse, root)
+    except (pa.ArrowException, DeltaError, OSError, ValueError) as error:
+        raise ExecutionError(f"{root}: cannot be written: {_line(error)}", UNREADABLE_HINT) from error
+
+
+def _append(rows: pa.Table, warehouse: Path, root: Path) -> int:
     root.mkdir(parents=True, exist_ok=True)
     adds = write_parts([rows], root)
     for _ in range(_ATTEMPTS):
@@ -154,14 +167,10 @@ def read_measurements(warehouse: Path, since: float | None = None) -> list[Measu
     try:
         rows = _read(DeltaLog(root), since).sort_by("at")
     except (pa.ArrowException, OSError, ValueError) as error:
-        text = str(error).strip().splitlines() or [type(error).__name__]
-        raise TableError(f"{root}: measurements cannot be read: {text[0][:200]}", UNREADABLE_HINT) from error
+        raise TableError(f"{root}: measurements cannot be read: {_line(error)}", UNREADABLE_HINT) from error
     except AdvisorError as error:
         raise TableError(f"{root}: measurements cannot be read: {error.message}", UNREADABLE_HINT) from error
     return [_measurement(row) for row in rows.to_pylist()]
-
-
-UNREADABLE_HINT = "restore the folder, or move it away to begin a new history"
 
 
 def _read(log: DeltaLog, since: float | None = None) -> pa.Table:
@@ -177,10 +186,12 @@ def _add_columns(log: DeltaLog) -> None:
     """The columns that the table has not got, because an earlier release made it."""
     missing = [each for each in SCHEMA if each.name not in log.schema.names]
     if missing:
-        from deltalake import Field, Schema
+        log.add_columns(Schema.from_arrow(pa.schema(missing)).fields)
 
-        wanted: Sequence[Field] = Schema.from_arrow(pa.schema(missing)).fields
-        log.add_columns(wanted)
+
+def _line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200]
 
 
 def _table(measurements: Iterable[Measurement]) -> pa.Table:
