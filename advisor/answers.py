@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.wording import label
 from executors.counting import kept_states
-from profiles.words import duration
+from executors.standing import NOT_BUILT
+from profiles.words import duration, many
 from views.definition import Definition
 from views.deltas import derive_deltas
 from views.places import plain_name, plain_sql
@@ -21,7 +22,8 @@ from views.text import form_text, rule_text, rules_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from advisor.api import Applied, Status
+    from advisor.api import Status
+    from advisor.switching import Applied, Switch
     from executors.comparison import Comparison
     from executors.keeping import Keeping
     from executors.runner import Refresh
@@ -34,14 +36,51 @@ def kept_label(keeping: Keeping) -> str:
     return label(f"{keeping.strategy}/{keeping.algorithm}")
 
 
+def switching_text(switches: Sequence[Switch]) -> str:
+    """What `apply` and `rollback` are about to do, and what that costs and saves."""
+    changed = [each for each in switches if each.changes]
+    build, saved = sum(each.build_seconds for each in switches), sum(each.saving_seconds for each in changed)
+    text = many(len(changed), "change") if changed else "nothing to change"
+    if saved > 0:
+        text += f" {'saves' if len(changed) == 1 else 'save'} {duration(saved)} a day"
+    elif saved < 0:
+        text += f" {'costs' if len(changed) == 1 else 'cost'} {duration(-saved)} a day more than now"
+    if build > 0:
+        text += f" · building takes {duration(build)}"
+        text += f", paid back in {duration(build / saved * 86_400)}" if saved > 0 else ""
+    return text
+
+
 def applied_line(applied: Applied) -> str:
     """One view of `apply`."""
     text = f"{applied.view}: {kept_label(applied.keeping)}"
+    if applied.keeping.every_seconds is not None:
+        text += f" every {duration(applied.keeping.every_seconds)}"
+    if applied.switch.changes and applied.switch.before.stored:
+        text += f" (before: {kept_label(applied.switch.before)})"
     if applied.built is not None and applied.built.ran is not None:
         text += f", built in {duration(applied.built.seconds)}"
+        text += "" if applied.built.because == NOT_BUILT else f", because {applied.built.because}"
     elif applied.built is not None:
         text += ", up to date"
     return f"{text} ({applied.note})" if applied.note else text
+
+
+def applied_json(applied: Applied) -> dict[str, Any]:
+    switch = applied.switch
+    return {
+        "strategy": applied.keeping.strategy,
+        "algorithm": applied.keeping.algorithm,
+        "every_seconds": applied.keeping.every_seconds,
+        "before": switch.before.candidate,
+        "built": None if applied.built is None else refresh_json(applied.built),
+        "expected": {
+            "build_seconds": switch.build_seconds,
+            "saving_seconds_a_day": switch.saving_seconds,
+            "payback_days": switch.payback_days,
+        },
+        "note": applied.note,
+    }
 
 
 def refresh_line(refresh: Refresh) -> str:

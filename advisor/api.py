@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.plan import Command, read_plan
 from advisor.profiling import profile
 from advisor.proposal import FOLDER, Proposal, write
 from advisor.recommend import ModelName, recommend, selected_views
@@ -28,21 +29,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from advisor.recording import Recorder
+    from advisor.saved import Chosen, SavedProposal
+    from advisor.switching import Application, Applied
     from executors.comparison import Comparison
     from executors.keeping import Keeping
     from executors.runner import Refresh, Runner
     from storage.table import Rows, Table
     from views.rules import Expr
-
-
-@dataclass(frozen=True)
-class Applied:
-    """One view after `apply`: how it is kept now, and what that took."""
-
-    view: str
-    keeping: Keeping
-    built: Refresh | None
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,7 @@ class Advisor:
             self.workload = load(workload)
         self._spark = spark
         self._runner: Runner | None = None
+        self._writable = False
         self.said: list[str] = []
         """What was done beside the request and should be told: the engine chosen, tables converted."""
 
@@ -154,14 +148,18 @@ class Advisor:
         return self._spark
 
     def runner(self, *, write: bool = False) -> Runner:
-        """The views on the session; with `write`, tables that are not Delta yet are made so."""
-        if self._runner is None or write:
-            self._runner = self._opened(self.spark, write)
-        self._runner.look()
-        return self._runner
+        """The views on the session, kept as the plan now says; with `write`, tables that are not Delta yet are made so.
+
+        Where another process has switched views meanwhile, the runner is a new one.
+        """
+        found = self._runner
+        if found is None or (write and not self._writable) or found.keeping != read_plan(self.workload.folder).views:
+            self._runner = found = self._opened(self.spark, write)
+            self._writable = self._writable or write
+        found.look()
+        return found
 
     def _opened(self, spark: SparkSession | None, write: bool = False) -> Runner:
-        from advisor.plan import read_plan
         from executors.runner import Runner
 
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
@@ -211,40 +209,101 @@ class Advisor:
         self.said.append(f"{name}: {path} was imported into {imported}")
         return imported
 
-    def apply(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[Applied]:
-        """Keep the selected views as the workload pins or the proposal says, and build what that needs."""
-        return list(self.applying(select, exclude))
+    def apply(
+        self,
+        select: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        *,
+        proposal: Proposal | None = None,
+        force: bool = False,
+    ) -> list[Applied]:
+        """Keep the selected views as the proposal says, and build what that needs; see `application`."""
+        return list(self.application(select, exclude, proposal=proposal, force=force).carry_out())
 
-    def applying(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Iterator[Applied]:
-        """`apply` view by view, so that progress can be shown: each is built when its result is taken."""
-        from advisor.plan import ActivePlan, read_plan, write_plan
+    def rollback(self, to: int | None = None) -> list[Applied]:
+        """Keep all views as in the plan before the active one, or in the earlier plan of that number."""
+        return list(self.return_to(to).carry_out())
+
+    def application(
+        self,
+        select: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        *,
+        proposal: Proposal | None = None,
+        force: bool = False,
+    ) -> Application:
+        """What `apply` is about to do: the proposal given, or the saved one, or a fresh one where there is none.
+
+        A saved proposal whose inputs have moved since is refused, unless `force`.
+        """
+        from advisor.saved import SavedProposal, StaleProposalError, read_proposal
+        from executors.keeping import Keeping
 
         views = self.selected(select, exclude)
-        proposal = self.recommend()
-        before = read_plan(self.workload.folder).views
-        active = {view: kept for view, kept in before.items() if view in self.definitions}
-        notes: dict[str, str] = {}
-        plan = dict(active)
-        for view in views:
-            chosen = proposal.views[view]
-            plan[view], notes[view] = self._installed(view, chosen.strategy, chosen.algorithm)
+        saved = read_proposal(self.workload.folder) if proposal is None else SavedProposal.of(proposal.as_json())
+        fresh = saved is None or proposal is not None
+        if saved is None:
+            saved = SavedProposal.of(self.recommend().as_json())
+        missing = [view for view in views if view not in saved.views]
+        if missing and list(select):
+            raise StaleProposalError(f"the proposal says nothing of view {missing[0]!r}", "run advisor recommend again")
+        views = [view for view in views if view in saved.views]
         self._check_strict(views)
-        runner = self.runner(write=True)
-        runner.keeping = plan
+        before = read_plan(self.workload.folder).views
+        after = {view: self._installed(view, saved.views[view]) for view in views}
+        if not fresh and not force:
+            self._refuse_moved(saved, any(before.get(view, Keeping()) != kept for view, (kept, _) in after.items()))
+        expected = {}
         for view in views:
-            with self.recorder.command("apply"):
-                built = runner.refresh(view) if runner.is_stored(view) else None
-            active[view] = plan[view]
-            write_plan(self.workload.folder, ActivePlan(active))  # what is built counts, also when a later view fails
-            yield Applied(view, plan[view], built, notes[view])
+            chosen = saved.views[view]
+            now = before[view].candidate if view in before else chosen.today
+            then, later = (chosen.candidates.get(each, 0.0) for each in (now, after[view][0].candidate))
+            expected[view] = chosen.build_seconds, then - later
+        return self._application(after, expected, "apply", saved.digest)
 
-    def _installed(self, view: str, strategy: str, algorithm: str | None) -> tuple[Keeping, str]:
+    def return_to(self, number: int | None = None) -> Application:
+        """What `rollback` is about to do."""
+        from advisor.plan import plan_before, plan_numbered
+        from executors.keeping import Keeping
+
+        folder = self.workload.folder
+        plan = plan_before(folder) if number is None else plan_numbered(folder, number)
+        after = {view: (plan.views.get(view, Keeping()), "") for view in self.definitions}
+        return self._application(after, {}, "rollback", plan.proposal)
+
+    def _application(
+        self,
+        after: Mapping[str, tuple[Keeping, str]],
+        expected: Mapping[str, tuple[float, float]],
+        command: Command,
+        digest: str,
+    ) -> Application:
+        from advisor.switching import Application, switches
+
+        self._runner = None  # nothing that it remembers of stored tables outlives a switch
+        runner, self._runner = self.runner(write=True), None
+        before = read_plan(self.workload.folder).views
+        made = switches(runner, before, after, expected)
+        return Application(self.workload.folder, runner, made, command, digest, self.recorder)
+
+    def _refuse_moved(self, saved: SavedProposal, switches: bool) -> None:
+        """Refuse a proposal for another workload; where it switches a view, also one for other data."""
+        from advisor.saved import StaleProposalError, moved
+
+        found = list(moved(saved, self.workload, self.statistics if switches else None))
+        if found:
+            raise StaleProposalError(
+                f"since the proposal was made, {found[0]}",
+                "run advisor recommend again, or advisor apply --force",
+            )
+
+    def _installed(self, view: str, chosen: Chosen) -> tuple[Keeping, str]:
         """What is proposed, with recompute for an algorithm that is not there or does not apply."""
         from executors.keeping import Keeping
 
-        if strategy == "query_modification":
+        if chosen.strategy == "query_modification":
             return Keeping(), ""
-        wanted, why = algorithm or "recompute", ""
+        wanted, why = chosen.algorithm or "recompute", ""
         for name in dict.fromkeys((wanted, "counting", "recompute")):
             executor = find_executor(name)
             if executor is None:
@@ -253,7 +312,7 @@ class Advisor:
             plan = executor.plan(self.definitions[view], self.definitions[view].relations)
             if not isinstance(plan, tuple):
                 note = f"{name} runs instead: {why}" if name != wanted else ""
-                return Keeping(strategy, name), note  # type: ignore[arg-type]
+                return Keeping(chosen.strategy, name, chosen.every_seconds), note  # type: ignore[arg-type]
             why = why or (str(plan[0]) if plan else f"{name} does not apply")
         raise ExecutionError("the executor recompute is not installed", "install the package again")
 
@@ -353,8 +412,6 @@ class Advisor:
 
     def stored(self, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> list[str]:
         """The selected views that the active plan stores."""
-        from advisor.plan import read_plan
-
         plan = read_plan(self.workload.folder).views
         stored = [v for v in self.selected(select, exclude) if v in plan and plan[v].strategy != "query_modification"]
         if not stored:

@@ -266,30 +266,54 @@ def _explain_costs(
 
 
 @app.command()
-def apply(workload: WorkloadPath, as_json: Json = False, select: Select = None, exclude: Exclude = None) -> None:
-    """Keep views as the workload pins or the recommendation says, and build what that needs."""
-    from advisor import answers
+def apply(
+    workload: WorkloadPath,
+    force: Annotated[bool, typer.Option("--force", help="Also a proposal whose inputs have changed since.")] = False,
+    as_json: Json = False,
+    select: Select = None,
+    exclude: Exclude = None,
+) -> None:
+    """Keep views as the proposal says, and build what that needs; without a proposal one is made first.
+
+    What it costs and when that has paid is said before anything is built. An interrupted apply is gone on with by the
+    next one.
+    """
     from advisor.api import Advisor
 
     advisor = Advisor(workload)
-    views = advisor.selected(select or (), exclude or ())
+    _switch(advisor, advisor.application(select or (), exclude or (), force=force), as_json)
+
+
+@app.command()
+def rollback(
+    workload: WorkloadPath,
+    to: Annotated[int | None, typer.Option(metavar="N", help="Not the plan before, but .advisor/plans/N.json.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Keep views as in the plan before the active one, and build what that needs; twice returns."""
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    _switch(advisor, advisor.return_to(to), as_json)
+
+
+def _switch(advisor: Any, application: Any, as_json: bool) -> None:
+    """Say what is about to be done, do it, and say what was done."""
+    from advisor import answers
+
+    if not as_json:
+        print(answers.switching_text(application.switches), flush=True)
     done = []
-    with _progress("building", len(views), quiet=as_json) as step:
-        for applied in advisor.applying(select or (), exclude or ()):
+    with _progress("building", len(application.switches), quiet=as_json) as step:
+        for applied in application.carry_out():
             done.append(applied)
             step(answers.applied_line(applied))
+    if application.dropped:
+        advisor.said.append(f"dropped, because no plan stores it any more: {', '.join(application.dropped)}")
     _say(advisor.said, as_json)
     if as_json:
-        answer = {
-            each.view: {
-                "strategy": each.keeping.strategy,
-                "algorithm": each.keeping.algorithm,
-                "built": None if each.built is None else answers.refresh_json(each.built),
-                "note": each.note,
-            }
-            for each in done
-        }
-        _print_json({"views": answer})
+        answer = {each.view: answers.applied_json(each) for each in done}
+        _print_json({"views": answer, "dropped": application.dropped})
 
 
 @app.command()

@@ -98,9 +98,15 @@ def by_strategy(candidates: Mapping[str, float]) -> dict[str, float]:
 
 
 def cheapest(candidates: Mapping[str, float]) -> str:
-    """The cheapest candidate; of equals the first, which is the simplest to operate."""
+    """The cheapest candidate; of equals the first, which is the simplest to operate.
+
+    What a candidate saves other views can be more than it costs itself:
+
+    >>> cheapest({"query_modification": 2.0, "deferred/counting": -1.5, "immediate/counting": -1.5})
+    'deferred/counting'
+    """
     least = min(candidates.values())
-    return next(c for c, cost in candidates.items() if cost <= least * (1 + 1e-9) + 1e-12)
+    return next(c for c, cost in candidates.items() if cost <= least + abs(least) * 1e-9 + 1e-12)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from profiles.coefficients import MachineProfile
 from views.errors import ExecutionError
 
 SCHEMA_VERSION = 2
-FOLDER = ".advisor"
+FOLDER, FILE = ".advisor", "proposal.json"
 
 
 @dataclass(frozen=True)
@@ -161,14 +161,14 @@ class Proposal:
 
 def write(proposal: Proposal, folder: Path) -> Path:
     """Save the proposal as `.advisor/proposal.json` in the workload's folder, whole or not at all."""
-    return save(folder / FOLDER / "proposal.json", proposal.text())
+    return save(folder / FOLDER / FILE, proposal.text())
 
 
 def save(target: Path, text: str) -> Path:
     """Write a file whole or not at all."""
     unfinished = target.with_suffix(f".{os.getpid()}.tmp")
     try:
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(target)
     except OSError as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -282,6 +283,20 @@ class Runner(Relations):
                 self._changes.clear()
             self._changes[key] = rows
         return self._changes[key]
+
+    def drop_leftovers(self, views: Iterable[str]) -> list[str]:
+        """Drop the tables that were stored for some views, or beside them, and are not any more.
+
+        Each leaves the warehouse in one step, so that nobody finds a part of it; then its files are deleted.
+        """
+        dropped = self.leftovers(views)
+        waste = self.warehouse / "_advisor" / "dropped"
+        for name in dropped:
+            waste.mkdir(parents=True, exist_ok=True)
+            (self.warehouse / name).rename(waste / uuid.uuid4().hex)
+            self._stored.pop(name, None)
+        shutil.rmtree(waste, ignore_errors=True)
+        return dropped
 
     # Updates
 

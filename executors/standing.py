@@ -20,7 +20,7 @@ from executors.executor import find_executor
 from executors.forecast import Pending
 from executors.keeping import Keeping
 from profiles.history import change_size
-from storage.log import is_delta
+from storage.log import DeltaLog, is_delta
 from storage.table import Table
 from views.catalog import CLOCK, NOW
 from views.compose import opened
@@ -71,11 +71,11 @@ class Standing:
 
     def stored(self, view: str) -> Table | None:
         """The table of a stored view, at its newest version, if it has been built."""
+        if not is_delta(self.warehouse / view):
+            self._stored.pop(view, None)
+            return None
         if view not in self._stored:
-            path = self.warehouse / view
-            if not is_delta(path):
-                return None
-            self._stored[view] = Table(self.session, path, name=view)
+            self._stored[view] = Table(self.session, self.warehouse / view, name=view)
         self._stored[view].log.refresh()
         return self._stored[view]
 
@@ -214,6 +214,14 @@ class Standing:
             if name in self.definitions and not self.is_stored(name):
                 found |= self.clock_columns(name)
         return found
+
+    def leftovers(self, views: Iterable[str]) -> list[str]:
+        """Tables of the warehouse that were stored for some views, or beside them, and are not any more."""
+        needed = set(self.stored_views).union(state.table for view in self.stored_views for state in self.states(view))
+        ours = tuple(f"{beside}view {view}, definition " for view in views for beside in ("", "state of "))
+        folders = self.warehouse.iterdir() if self.warehouse.is_dir() else ()
+        there = sorted(path for path in folders if path.name not in needed and is_delta(path))
+        return [path.name for path in there if DeltaLog(path).description.startswith(ours)]
 
     # Plans
 

@@ -69,14 +69,17 @@ def applied(advisor: Command) -> Command:
 def test_apply_says_what_it_builds_and_what_it_converts(advisor: Command, shop: Path) -> None:
     code, out, err = advisor("apply")
     assert code == 0
-    lines = out.splitlines()
+    costs, *lines = out.splitlines()
+    assert costs.startswith("2 changes ")
+    assert " · building takes " in costs
     assert [line.split(":")[0] for line in lines] == ["spent", "count_all", "cheap", "sizes"]
     assert lines[0].startswith("spent: full refresh, ")
     assert ", built in " in lines[0]
     assert lines[2] == "cheap: query modification"
     assert f"parts: the Parquet folder {shop / 'data' / 'parts'} is a Delta table now" in err
     code, out, _ = advisor("apply")
-    assert (code, out.splitlines()[0].endswith(", up to date")) == (0, True)
+    assert (code, out.splitlines()[0]) == (0, "nothing to change")
+    assert out.splitlines()[1].endswith(", up to date")
 
 
 def test_apply_as_json_is_nothing_but_json(advisor: Command) -> None:
@@ -84,7 +87,9 @@ def test_apply_as_json_is_nothing_but_json(advisor: Command) -> None:
     assert (code, err) == (0, "")
     views = json.loads(out)["views"]
     assert views["spent"]["strategy"] == "deferred"
-    assert views["spent"]["built"]["ran"] == "recompute"
+    assert (views["spent"]["before"], views["spent"]["built"]["ran"]) == ("query_modification", "recompute")
+    assert views["spent"]["expected"]["build_seconds"] > 0
+    assert views["count_all"]["expected"]["payback_days"] > 0
     assert (views["cheap"]["strategy"], views["cheap"]["built"]) == ("query_modification", None)
 
 
