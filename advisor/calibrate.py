@@ -1,4 +1,7 @@
-"""`advisor calibrate`: what one of each quantity costs here, measured by a microbenchmark and told with its errors."""
+"""`advisor calibrate`: what one of each quantity costs here, and how well that predicts.
+
+Learned from what was measured while views were kept, or from a microbenchmark, which is also the prior of the former.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from typing import Any
 
 from advisor.answers import aligned
 from advisor.api import Advisor
+from advisor.learning import FEWEST, learn, pages_of, quantities_of
 from advisor.microbenchmark import STEPS as RUN_STEPS
 from advisor.microbenchmark import Run, measure
 from advisor.proposal import FOLDER, rounded
 from advisor.proposal import save as save_text
-from costmodels.calibration import Fit, Measurement, fit
+from costmodels.calibration import Fit, Observation, fit
 from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
-from profiles.words import duration
+from profiles.measurements import FOLDER as MEASUREMENTS
+from profiles.measurements import read_measurements
+from profiles.words import duration, many
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, priced_as
-from views.errors import WorkloadError
+from views.errors import EstimationError, WorkloadError
 
 STEPS = 1 + RUN_STEPS
 """How many times `calibrate` reports at most."""
@@ -37,6 +43,10 @@ class Calibration:
     fit: Fit
     runs: Sequence[Run]
     seconds: float
+    micro: bool = True
+    """Whether the runs were made for it."""
+    pages: Fit | None = None
+    """C1, C2 and C3 of H87, in milliseconds."""
 
     def as_json(self) -> dict[str, Any]:
         before, after = asdict(self.before.coefficients), asdict(self.after.coefficients)
@@ -54,6 +64,7 @@ class Calibration:
                 name: {"before": rounded(before[name]), "after": rounded(after[name]), "runs": _runs(self.fit, name)}
                 for name in QUANTITIES
             },
+            "page_costs": None if self.pages is None else _page_costs(self.pages),
             "runs": [
                 {
                     "view": run.view,
@@ -94,16 +105,38 @@ def calibrate(advisor: Advisor, step: Callable[[str], None], scale: float = 1.0)
     with tempfile.TemporaryDirectory(prefix="advisor-calibrate-") as scratch:
         runs = measure(advisor.spark, Path(scratch), before, scale=scale, step=step, spent_seconds=sessions)
     prior = {name: value for name, value in asdict(before.coefficients).items() if name != "sessions"}
-    found = fit([Measurement(run.quantities, run.seconds, group=run.view) for run in runs], prior)
+    found = fit([Observation(run.quantities, run.seconds, group=run.view) for run in runs], prior)
     coefficients = Coefficients(sessions=sessions, **found.coefficients)
     after = replace(before, coefficients=coefficients, measured=True)
     return Calibration(describe(advisor.spark), before, after, found, runs, time.perf_counter() - began)
 
 
+def from_measurements(advisor: Advisor) -> Calibration:
+    """Learn from what was measured in the workload's warehouse; no engine is started."""
+    began = time.perf_counter()
+    folder, engine = advisor.workload.folder, priced_as(advisor.workload.engine.kind)
+    measurements = read_measurements(advisor.workload.warehouse)
+    learned = learn(folder, measurements, engine, pages_of(advisor.workload, advisor.statistics))
+    if len(learned.runs) < FEWEST:
+        found = many(len(learned.runs), "run")
+        raise EstimationError(
+            f"{advisor.workload.warehouse / MEASUREMENTS}: {found} by {engine} on this machine, too few to learn from",
+            "advisor run W --days 1 makes some, or add --micro",
+        )
+    runs = [
+        Run(f"{each.kind} by {each.ran}" if each.ran else each.kind, each.subject, quantities_of(each), each.seconds)
+        for each in learned.runs
+        if each.seconds is not None
+    ]
+    seconds = time.perf_counter() - began
+    return Calibration(engine, learned.before, learned.after, learned.fit, runs, seconds, False, learned.pages)
+
+
 def write(calibration: Calibration, folder: Path) -> Path:
     """Save the coefficients as `.advisor/coefficients.json` in a folder, beside those of other engines and machines."""
     target = folder / FOLDER
-    return save_text(target / FILE, save(target, calibration.after))
+    pages = calibration.pages.coefficients if calibration.pages is not None and calibration.pages.fitted else None
+    return save_text(target / FILE, save(target, calibration.after, prior=calibration.micro, pages=pages))
 
 
 def calibration_text(found: Calibration, path: Path) -> str:
@@ -111,11 +144,13 @@ def calibration_text(found: Calibration, path: Path) -> str:
     before, after = asdict(found.before.coefficients), asdict(found.after.coefficients)
     rows = [("quantity", "before", "now", "runs")]
     rows += [(n, each(before[n]), each(after[n]), str(_runs(found.fit, n))) for n in QUANTITIES]
+    made = f"{len(found.runs)} kinds of run in {duration(found.seconds)}" if found.micro else f"{len(found.runs)} runs"
     return "\n".join(
         (
-            f"{found.engine} · {found.after.machine} · {len(found.runs)} kinds of run in {duration(found.seconds)}",
+            f"{found.engine} · {found.after.machine} · {made}",
             aligned(rows),
             *_errors(found),
+            *_pages(found.pages),
             f"saved to {os.path.relpath(path)}",
         )
     )
@@ -127,9 +162,31 @@ def _errors(found: Calibration) -> list[str]:
     first = f"the {known} coefficients predict half of these runs within a factor of {by.error_before:.2f}"
     if not by.fitted:
         other = f"fitted ones predict views that are left out of the fit no better, {by.error_unseen:.2f}"
-        return [f"{first} and are kept:", f"{other}; only the start of the engine is new"]
+        only = "; only the start of the engine is new" if found.micro else ""
+        return [f"{first} and are kept:", f"{other}{only}"]
     after, unseen = f"{by.error_after:.2f}", f"{by.error_unseen:.2f}"
     return [f"{first},", f"those of now within {after}, and within {unseen} when a view is left out of the fit"]
+
+
+def _pages(found: Fit | None) -> list[str]:
+    """C1, C2 and C3 for the page model, in a line."""
+    if found is None:
+        return []
+    costs = ", ".join(f"{name} {each(ms / 1000)}" for name, ms in found.coefficients.items())
+    before, unseen = f"{found.error_before:.2f}", f"{found.error_unseen:.2f}"
+    if not found.fitted:
+        return [f"page model: {costs} stay; they are within {before}, fitted ones {unseen} for views left out"]
+    return [f"page model: {costs}; within {before} before, now {unseen} for views left out of the fit"]
+
+
+def _page_costs(found: Fit) -> dict[str, Any]:
+    costs = {name: rounded(ms) for name, ms in found.coefficients.items()}
+    return {
+        **costs,
+        "fitted": found.fitted,
+        "before": rounded(found.error_before),
+        "unseen": rounded(found.error_unseen),
+    }
 
 
 def predicted(coefficients: dict[str, float], run: Run) -> float:

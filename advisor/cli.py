@@ -517,20 +517,24 @@ def calibrate(
     engine: Annotated[LocalEngine | None, typer.Option(help="Another engine than the workload's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure in a minute what this machine and engine cost, and save .advisor/coefficients.json beside the workload.
+    """Learn what this machine and engine cost from what was measured there, and save .advisor/coefficients.json.
 
-    Without a workload it is saved in the current folder. The tables are made in a temporary folder and removed again.
+    With --micro it takes a minute and needs no history: small views over tables of a temporary folder are measured.
+    Without a workload that is saved in the current folder.
     """
     from views.errors import WorkloadError
 
-    if not micro:
-        raise WorkloadError("there is no other way to calibrate yet than by a microbenchmark", "add --micro")
+    if not micro and workload is None:
+        raise WorkloadError("whose measurements?", "name a workload, or add --micro")
     from advisor import calibrate as answers
     from advisor.api import Advisor
 
     advisor = Advisor(answers.workload_of(workload, engine.value if engine is not None else None))
-    with _progress("measuring", answers.STEPS, quiet=as_json) as step:
-        found = answers.calibrate(advisor, step)
+    if micro:
+        with _progress("measuring", answers.STEPS, quiet=as_json) as step:
+            found = answers.calibrate(advisor, step)
+    else:
+        found = answers.from_measurements(advisor)
     path = answers.write(found, advisor.workload.folder)
     _say(advisor.said, as_json)
     if as_json:

@@ -55,7 +55,8 @@ def line(console: Console, text: str) -> None:
 def _priced_by(proposal: Proposal) -> str:
     machine = proposal.machine
     if machine is None:
-        return "ranked by Hanson's page model of 1987"
+        measured = "" if proposal.page_costs is None else ", with C1, C2 and C3 measured here"
+        return f"ranked by Hanson's page model of 1987{measured}"
     measured = "measured here" if machine.measured else "shipped with the package; advisor calibrate measures yours"
     return f"priced for {machine.engine.capitalize()} on {machine.machine} ({measured})"
 
@@ -154,7 +155,7 @@ def _footnotes(
         yield "Declare or observe them to be surer."
     if proposal.ignored:
         yield f"Not used by this model: {', '.join(proposal.ignored)}."
-    if proposal.machine is None:
+    if proposal.machine is None and proposal.page_costs is None:
         yield "Times are those of a disk of 1987 (30 ms a page); compare them, do not expect them."
 
 

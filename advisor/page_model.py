@@ -1,4 +1,4 @@
-"""Prices every way to keep a view with H87's page model, in seconds a day of a disk of 1987.
+"""Prices every way to keep a view with H87's page model: in seconds a day of a disk of 1987, or of what was measured.
 
 The paper prices immediate, deferred and query modification. Recomputing is priced here with its page and
 tuple costs: the definition is evaluated in full and the view's pages are written.
@@ -41,6 +41,18 @@ class Quantities:
 
 
 @dataclass(frozen=True)
+class PageCosts:
+    """Milliseconds to screen a tuple, to read or write a page, and to keep a tuple in A or D (C1, C2, C3)."""
+
+    C1: float
+    C2: float
+    C3: float
+
+
+PAPER = PageCosts(hanson.Parameters().C1, hanson.Parameters().C2, hanson.Parameters().C3)
+
+
+@dataclass(frozen=True)
 class ViewModel:
     """What of a view stays fixed while its quantities vary."""
 
@@ -57,9 +69,10 @@ class ViewModel:
     """How often updates come, where they come together at fixed times."""
     scheduled: bool = False
     """Deferred refreshes come by the clock, because readers do not pass through the advisor."""
+    page_costs: PageCosts = PAPER
 
 
-def parameters(q: Quantities) -> hanson.Parameters:
+def parameters(q: Quantities, costs: PageCosts = PAPER) -> hanson.Parameters:
     """The paper's symbols for these quantities, moved into the range where the formulas are defined."""
     paper = hanson.Parameters()
     rows = max(q.rows, 1.0)
@@ -73,12 +86,15 @@ def parameters(q: Quantities) -> hanson.Parameters:
         f=min(max(q.selected, 1 / rows), 1.0),
         f_v=min(max(q.queried, 0.0), 1.0),
         f_R2=q.others,
+        C1=costs.C1,
+        C2=costs.C2,
+        C3=costs.C3,
     )
 
 
 def price(view: ViewModel, quantities: Quantities) -> dict[str, float]:
     """Seconds a day of every candidate: `strategy/algorithm`, and query modification by itself."""
-    p = parameters(quantities)
+    p = parameters(quantities, view.page_costs)
     read = p.q * _READ[view.model](p)
     rebuild = modified_query(view, p if p.f_v == 1 else replace(p, f_v=1.0)) + p.C2 * view_pages(view, p)
     moments = most_moments(view, p)
@@ -162,13 +178,19 @@ def offers(view: str, model: ViewModel, estimates: Mapping[str, Estimate], size_
     )
 
 
+def seconds_of(model: ViewModel, q: Quantities, candidate: str, what: str) -> float | None:
+    """One read, update or refresh under a candidate, in seconds; None where it has none."""
+    whole = constant(price(model, q)[candidate])
+    return next((float(i.seconds[CENTRE]) for i in _items(model, q, candidate, whole) if i.what == what), None)
+
+
 def _stored(candidate: str) -> float:
     return 0.0 if candidate == QUERY_MODIFICATION else 1.0
 
 
 def _items(model: ViewModel, q: Quantities, candidate: str, seconds: Vector) -> Iterator[Item]:
     """What a candidate does at the estimates' values: how often, and what it takes each time."""
-    p = parameters(q)
+    p = parameters(q, model.page_costs)
     whole = float(seconds[CENTRE])
     if candidate == QUERY_MODIFICATION:
         yield Item("read", constant(q.queries), (), constant(modified_query(model, p) / 1000))

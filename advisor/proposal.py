@@ -134,6 +134,8 @@ class Proposal:
     price: spec.Price | None
     statistics: Mapping[str, Mapping[str, Any]]
     """What was known of each table."""
+    page_costs: Mapping[str, float] | None = None
+    """C1, C2 and C3 of H87 in milliseconds, where they were measured and are what prices are made of."""
 
     def as_json(self) -> dict[str, Any]:
         machine = self.machine
@@ -151,6 +153,7 @@ class Proposal:
                 "measured": machine.measured,
                 "seconds": {name: rounded(value) for name, value in asdict(machine.coefficients).items()},
             },
+            **({} if self.page_costs is None else {"page_costs": dict(self.page_costs)}),
             "views": {name: view.as_json() for name, view in self.views.items()},
         }
 

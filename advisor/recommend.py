@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -17,7 +17,7 @@ from advisor.offers import Offer, Offers, algorithm_of, by_strategy, confidence,
 from advisor.planner import Decision, decide, strategies
 from advisor.proposal import FOLDER, Proposal, ViewProposal
 from advisor.spark_model import SparkModel, demand_of
-from profiles.coefficients import MachineProfile, machine_profile
+from profiles.coefficients import MachineProfile, machine_profile, page_costs
 from profiles.definitions import definitions_of
 from profiles.sources import all_statistics
 from profiles.statistics import Estimate, TableStatistics
@@ -44,7 +44,12 @@ def recommend(
     definitions = definitions_of(workload, known) if definitions is None else definitions
     chosen = selected_views(workload, definitions, select, exclude)
     machine = machine_profile(workload.folder / FOLDER, priced_as(workload.engine.kind))
-    made = _Hanson(workload, known, definitions) if model == "hanson" else _Spark(workload, known, definitions, machine)
+    pages = page_costs(workload.folder / FOLDER, machine.engine) if model == "hanson" else None
+    made = (
+        _Hanson(gathered_views(workload, known), pages)
+        if model == "hanson"
+        else _Spark(workload, known, definitions, machine)
+    )
     budget = workload.budget.storage if workload.budget is not None else None
     readers = readers_of(definitions)
     # Views that share a budget or read each other are decided together, also where only some of them are asked for.
@@ -61,6 +66,7 @@ def recommend(
         inputs=inputs,
         model=model,
         machine=None if model == "hanson" else machine,
+        page_costs=pages,
         ignored=tuple(made.ignored(chosen)),
         price=workload.price,
         statistics={name: _described(known[name]) for name in sorted(used)},
@@ -118,6 +124,12 @@ def connected(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> set
     return found
 
 
+def gathered_views(workload: Workload, statistics: Mapping[str, TableStatistics]) -> dict[str, page_estimates.Gathered]:
+    """Every view as H87's page model sees it."""
+    shapes = page_estimates.shapes_of(workload, page_estimates.catalog_of(workload, statistics))
+    return {name: page_estimates.gather(workload, name, shapes[name], statistics) for name in workload.views}
+
+
 class _Spark:
     """Prices by `advisor.spark_model`."""
 
@@ -164,13 +176,10 @@ class _Spark:
 class _Hanson:
     """Prices by H87's page model: each view by itself, as the one of the three models that it resembles."""
 
-    def __init__(
-        self, workload: Workload, statistics: Mapping[str, TableStatistics], definitions: Mapping[str, Definition]
-    ) -> None:
-        self.workload = workload
-        shapes = page_estimates.shapes_of(workload, page_estimates.catalog_of(workload, statistics))
+    def __init__(self, gathered: Mapping[str, page_estimates.Gathered], costs: Mapping[str, float] | None) -> None:
+        measured = page_model.PAPER if costs is None else page_model.PageCosts(**costs)
         self.gathered = {
-            name: page_estimates.gather(workload, name, shapes[name], statistics) for name in workload.views
+            name: replace(each, model=replace(each.model, page_costs=measured)) for name, each in gathered.items()
         }
         self._offers: dict[str, Offers] = {}
 
@@ -198,7 +207,7 @@ class _Hanson:
 
     def ignored(self, views: Iterable[str]) -> Iterator[str]:
         for key in ("max_query_latency", "strict"):
-            count = sum(1 for name in views if getattr(self.workload.views[name], key))
+            count = sum(1 for name in views if getattr(self.gathered[name].spec, key))
             if count:
                 yield f"{key} of {count} view{'s' if count > 1 else ''}"
 

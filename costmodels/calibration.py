@@ -21,6 +21,7 @@ STRENGTH = 2.0
 """How hard the prior pulls: doubling a coefficient costs as much as being off in so many runs by what is usual."""
 LEAST = 0.1
 """The part of its prior below which no coefficient falls: what these runs cannot tell apart is not free elsewhere."""
+HALF_LIFE_DAYS = 14.0
 _TUNING = 1.345
 """Of Huber's weights: residuals beyond so many standard deviations count less."""
 _LEAST_SCALE = 0.05
@@ -31,8 +32,8 @@ _ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One run: its quantities, as the cost model has them, and how long it took."""
+class Observation:
+    """One measured run, as a fit sees it: its quantities, as the cost model has them, and how long it took."""
 
     quantities: Mapping[str, float]
     seconds: float
@@ -47,10 +48,10 @@ class Fit:
     """What a fit found; the errors are medians of the factor between predicted and measured seconds."""
 
     coefficients: Mapping[str, float]
-    """The fitted ones, or the prior where these are no better."""
+    """The fitted ones, or those in force where these are no better."""
     fitted: bool
     error_before: float
-    """Of the prior."""
+    """Of the coefficients that were in force."""
     error_after: float
     """Of the fitted coefficients, on the runs that they were fitted to."""
     error_unseen: float
@@ -59,10 +60,19 @@ class Fit:
     """By quantity, how many measurements have any of it."""
 
 
-def fit(measurements: Sequence[Measurement], prior: Mapping[str, float], strength: float = STRENGTH) -> Fit:
+def fit(
+    measurements: Sequence[Observation],
+    prior: Mapping[str, float],
+    strength: float = STRENGTH,
+    current: Mapping[str, float] | None = None,
+    least: float = LEAST,
+) -> Fit:
     """The coefficients that predict the measurements best without leaving the prior for nothing.
 
-    >>> runs = [Measurement({"jobs": n}, 0.2 * n) for n in (1, 2, 3, 4)]
+    None falls below `least` times its prior. They take the place of the `current` ones, the prior where nothing else
+    is in force, if they predict better.
+
+    >>> runs = [Observation({"jobs": n}, 0.2 * n) for n in (1, 2, 3, 4)]
     >>> found = fit(runs, {"jobs": 0.1, "commits": 0.01})
     >>> {name: round(value, 2) for name, value in found.coefficients.items()}
     {'jobs': 0.2, 'commits': 0.01}
@@ -70,21 +80,24 @@ def fit(measurements: Sequence[Measurement], prior: Mapping[str, float], strengt
     names = tuple(prior)
     known = [m for m in measurements if m.seconds > 0 and m.weight > 0 and any(m.quantities.get(n) for n in names)]
     start = np.asarray([prior[name] for name in names], dtype=float)
+    old = np.asarray([(current or prior)[name] for name in names], dtype=float)
     if not known:
-        return Fit(dict(prior), False, math.nan, math.nan, math.nan, dict.fromkeys(names, 0))
+        return Fit(
+            dict(zip(names, map(float, old), strict=True)), False, math.nan, math.nan, math.nan, dict.fromkeys(names, 0)
+        )
     amounts = np.asarray([[m.quantities.get(name, 0.0) for name in names] for m in known], dtype=float)
     seconds = np.asarray([m.seconds for m in known], dtype=float)
     weights = np.asarray([m.weight for m in known], dtype=float)
-    found = solve(amounts, seconds, weights, start, strength)
+    found = solve(amounts, seconds, weights, start, strength, least)
     unseen = np.empty(len(known))
     for fold in _folds(known):
         rest = ~fold
-        unseen[fold] = amounts[fold] @ solve(amounts[rest], seconds[rest], weights[rest], start, strength)
-    before = _median(q_errors(amounts @ start, seconds), weights)
+        unseen[fold] = amounts[fold] @ solve(amounts[rest], seconds[rest], weights[rest], start, strength, least)
+    before = _median(q_errors(amounts @ old, seconds), weights)
     error_unseen = _median(q_errors(unseen, seconds), weights)
     better = error_unseen < before
     return Fit(
-        coefficients=dict(zip(names, map(float, found if better else start), strict=True)),
+        coefficients=dict(zip(names, map(float, found if better else old), strict=True)),
         fitted=better,
         error_before=before,
         error_after=_median(q_errors(amounts @ found, seconds), weights),
@@ -93,8 +106,10 @@ def fit(measurements: Sequence[Measurement], prior: Mapping[str, float], strengt
     )
 
 
-def solve(amounts: Vector, seconds: Vector, weights: Vector, prior: Vector, strength: float) -> Vector:
-    """The coefficients, from a tenth of the prior on, with the least squares of the errors' logarithms and of the
+def solve(
+    amounts: Vector, seconds: Vector, weights: Vector, prior: Vector, strength: float, least: float = LEAST
+) -> Vector:
+    """The coefficients, from `least` times the prior on, with the least squares of the errors' logarithms and of the
     distance to the prior in units of it; `amounts` has a row per run and a column per coefficient.
 
     By Gauss and Newton: near the last prediction the logarithm is a straight line.
@@ -102,8 +117,8 @@ def solve(amounts: Vector, seconds: Vector, weights: Vector, prior: Vector, stre
     if not len(seconds):
         return prior
     units = _units(amounts, seconds, prior)
-    towards, floor = prior / units, LEAST * prior / units
-    found: Vector = np.maximum(towards, LEAST)
+    towards, floor = prior / units, least * prior / units
+    found: Vector = np.maximum(towards, least)
     for _ in range(_ROUNDS):
         expected = amounts @ (found * units)
         off = np.log(seconds / expected)
@@ -117,6 +132,15 @@ def solve(amounts: Vector, seconds: Vector, weights: Vector, prior: Vector, stre
         if np.allclose(found, before, rtol=1e-4, atol=1e-9):
             break
     return found * units
+
+
+def recency(age_days: float) -> float:
+    """How much a run of some days ago weighs: half of one of today after `HALF_LIFE_DAYS`.
+
+    >>> recency(0.0), recency(28.0)
+    (1.0, 0.25)
+    """
+    return float(0.5 ** (max(age_days, 0.0) / HALF_LIFE_DAYS))
 
 
 def q_errors(predicted: Vector, measured: Vector) -> Vector:
@@ -136,7 +160,7 @@ def _units(amounts: Vector, seconds: Vector, prior: Vector) -> Vector:
     return np.where(prior > 0, prior, np.median(seconds) / (10 * typical))
 
 
-def _folds(measurements: Sequence[Measurement]) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _folds(measurements: Sequence[Observation]) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Which measurements are left out together."""
     labels = np.asarray([m.group or f"run {i}" for i, m in enumerate(measurements)])
     return [labels == label for label in dict.fromkeys(labels.tolist())]

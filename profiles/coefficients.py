@@ -1,7 +1,8 @@
 """What one of each quantity costs on an engine and a machine: shipped with the package, or measured there.
 
 `advisor calibrate` measures them and leaves them beside the workload; without it the shipped ones are used, and every
-output says so.
+output says so. What the microbenchmark measured is kept apart from what is in force: it is the prior of what is learned
+from measurements, and learning twice from the same runs must not count them twice.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,8 @@ from views.errors import EstimationError
 
 FILE = "coefficients.json"
 SCHEMA_VERSION = 1
+PAGE_COSTS = ("C1", "C2", "C3")
+Engine = Literal["spark", "sail"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ SHIPPED: Mapping[str, Coefficients] = {
 class MachineProfile:
     """Coefficients, of which engine and machine they are, and whether they were measured there."""
 
-    engine: Literal["spark", "sail"]
+    engine: Engine
     machine: str
     coefficients: Coefficients
     measured: bool
@@ -120,35 +123,78 @@ def this_machine() -> str:
     return f"{os.cpu_count()} cores {platform.machine()}"
 
 
-def machine_profile(folder: Path, engine: Literal["spark", "sail"]) -> MachineProfile:
+def machine_profile(folder: Path, engine: Engine) -> MachineProfile:
     """The coefficients measured for an engine on this machine, if there are any in a folder, else the shipped ones."""
+    return _profile(_read(folder / FILE).profiles, engine)
+
+
+def prior_profile(folder: Path, engine: Engine) -> MachineProfile:
+    """What the microbenchmark measured for an engine on this machine, else the shipped coefficients."""
+    return _profile(_read(folder / FILE).priors, engine)
+
+
+def page_costs(folder: Path, engine: Engine) -> Mapping[str, float] | None:
+    """Milliseconds that stand for C1, C2 and C3 of H87 on an engine and this machine, where they were measured."""
+    return _read(folder / FILE).pages.get(_key(engine, this_machine()))
+
+
+def save(
+    folder: Path, profile: MachineProfile, *, prior: bool = False, pages: Mapping[str, float] | None = None
+) -> str:
+    """The text of the folder's file with these coefficients in it, if measured, on request as the prior of others."""
+    known, key = _read(folder / FILE), _key(profile.engine, profile.machine)
+    profiles = {**known.profiles, **({key: profile.coefficients} if profile.measured else {})}
+    priors = {**known.priors, **({key: profile.coefficients} if prior else {})}
+    found: dict[str, dict[str, Mapping[str, float]]] = {
+        "profiles": {name: asdict(each) for name, each in profiles.items()},
+        "priors": {name: asdict(each) for name, each in priors.items()},
+        "pages": {**known.pages, **({key: pages} if pages is not None else {})},
+    }
+    content = {
+        section: {key: {n: float(f"{v:.4g}") for n, v in each.items()} for key, each in values.items()}
+        for section, values in found.items()
+        if values or section == "profiles"
+    }
+    return json.dumps({"schema_version": SCHEMA_VERSION, **content}, indent=2, sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A file of coefficients; each part by engine and machine."""
+
+    profiles: Mapping[str, Coefficients] = field(default_factory=dict)
+    priors: Mapping[str, Coefficients] = field(default_factory=dict)
+    pages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def _profile(known: Mapping[str, Coefficients], engine: Engine) -> MachineProfile:
     machine = this_machine()
-    known = _read(folder / FILE).get(_key(engine, machine))
-    if known is None:
+    found = known.get(_key(engine, machine))
+    if found is None:
         return MachineProfile(engine, machine, SHIPPED[engine], measured=False)
-    return MachineProfile(engine, machine, known, measured=True)
-
-
-def save(folder: Path, profile: MachineProfile) -> str:
-    """The text of the folder's file with these coefficients in it."""
-    known = {**_read(folder / FILE), _key(profile.engine, profile.machine): profile.coefficients}
-    profiles = {key: {n: float(f"{v:.4g}") for n, v in asdict(each).items()} for key, each in known.items()}
-    return json.dumps({"schema_version": SCHEMA_VERSION, "profiles": profiles}, indent=2, sort_keys=True) + "\n"
+    return MachineProfile(engine, machine, found, measured=True)
 
 
 def _key(engine: str, machine: str) -> str:
     return f"{engine}, {machine}"
 
 
-def _read(path: Path) -> dict[str, Coefficients]:
+def _read(path: Path) -> _Known:
     hint = "remove it, and run advisor calibrate again"
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         if content["schema_version"] != SCHEMA_VERSION:
             raise EstimationError("was written by another version of the advisor")
-        return {key: Coefficients(**values) for key, values in content["profiles"].items()}
+        profiles, priors = (
+            {key: Coefficients(**values) for key, values in section.items()}
+            for section in (content["profiles"], content.get("priors", {}))
+        )
+        pages = {
+            key: {name: float(values[name]) for name in PAGE_COSTS} for key, values in content.get("pages", {}).items()
+        }
+        return _Known(profiles, priors, pages)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return _Known()
     except EstimationError as error:
         raise EstimationError(f"{path}: {error.message}", hint) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -112,10 +112,10 @@ def test_nothing_stays_but_the_coefficients(calibrated: Calibrated) -> None:
 # Without one
 
 
-def test_without_micro_nothing_is_measured(workload: Path) -> None:
-    code, out, err = run("calibrate", workload)
+def test_without_micro_a_workload_is_needed() -> None:
+    code, out, err = run("calibrate")
     assert (code, out) == (2, "")
-    assert err == "advisor: there is no other way to calibrate yet than by a microbenchmark; add --micro\n"
+    assert err == "advisor: whose measurements?; name a workload, or add --micro\n"
 
 
 def test_an_engine_that_is_not_one_is_refused(workload: Path) -> None:

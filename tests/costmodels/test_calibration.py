@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from costmodels.calibration import LEAST, Measurement, fit, q_errors, solve
+from costmodels.calibration import HALF_LIFE_DAYS, LEAST, Observation, fit, q_errors, recency, solve
 from profiles.coefficients import SHIPPED
 
 PRIOR = {"statements": 0.03, "jobs": 0.03, "rows_read": 3e-8, "commits": 0.01}
@@ -20,7 +20,7 @@ def predicted(coefficients: Mapping[str, float], quantities: Mapping[str, float]
     return sum(coefficients[name] * amount for name, amount in quantities.items())
 
 
-def runs(true: Mapping[str, float], count: int = 60, noise: float = 0.05, seed: int = 1) -> list[Measurement]:
+def runs(true: Mapping[str, float], count: int = 60, noise: float = 0.05, seed: int = 1) -> list[Observation]:
     """Runs of all sizes whose times follow from some coefficients, each off by a little."""
     chance = np.random.default_rng(seed)
     found = []
@@ -31,7 +31,7 @@ def runs(true: Mapping[str, float], count: int = 60, noise: float = 0.05, seed: 
             "rows_read": float(10 ** chance.uniform(3, 7)),
             "commits": float(chance.integers(0, 3)),
         }
-        found.append(Measurement(quantities, predicted(true, quantities) * math.exp(noise * chance.standard_normal())))
+        found.append(Observation(quantities, predicted(true, quantities) * math.exp(noise * chance.standard_normal())))
     return found
 
 
@@ -65,14 +65,14 @@ def test_a_quantity_that_no_run_has_keeps_its_coefficient() -> None:
 
 def test_like_runs_move_the_coefficients_only_as_far_as_they_know() -> None:
     """They say how long their quantities take together, not which of them is to blame."""
-    found = fit([Measurement({"statements": 1, "jobs": 1}, 0.12)] * 10, PRIOR)
+    found = fit([Observation({"statements": 1, "jobs": 1}, 0.12)] * 10, PRIOR)
     assert found.coefficients["statements"] == pytest.approx(found.coefficients["jobs"])
     assert found.coefficients["statements"] == pytest.approx(0.06, rel=0.05)
     assert found.coefficients["commits"] == pytest.approx(PRIOR["commits"])
 
 
 def test_the_fewer_runs_there_are_the_nearer_the_prior_stays() -> None:
-    known = [Measurement({"statements": 1, "jobs": 1}, 0.12)] * 10
+    known = [Observation({"statements": 1, "jobs": 1}, 0.12)] * 10
     few, many = (fit(runs, PRIOR).coefficients["jobs"] for runs in (known[:2], known))
     assert PRIOR["jobs"] < few < many < 0.0601
 
@@ -80,7 +80,7 @@ def test_the_fewer_runs_there_are_the_nearer_the_prior_stays() -> None:
 @pytest.mark.parametrize("factor", [50.0, 1 / 50])
 def test_a_run_that_is_off_fifty_times_does_not_decide(factor: float) -> None:
     known = runs(TRUE)
-    odd = [Measurement(m.quantities, m.seconds * (factor if i in (7, 20) else 1)) for i, m in enumerate(known)]
+    odd = [Observation(m.quantities, m.seconds * (factor if i in (7, 20) else 1)) for i, m in enumerate(known)]
     assert fit(odd, PRIOR).coefficients == pytest.approx(fit(known, PRIOR).coefficients, rel=0.1)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_negative_or_missing_whatever_the_times_are(seed: int) -> Non
     chance = np.random.default_rng(seed)
     prior = asdict(SHIPPED["spark"])
     known = [
-        Measurement(
+        Observation(
             {name: float(chance.choice([0, 1, 1e3, 1e8])) for name in prior},
             float(10 ** chance.uniform(-4, 4)),
             float(chance.uniform(0, 2)),
@@ -114,22 +114,22 @@ def test_nothing_is_negative_or_missing_whatever_the_times_are(seed: int) -> Non
 def test_recent_runs_weigh_more() -> None:
     """The machine was replaced by one that is twice as fast."""
     old, new = runs(TRUE, seed=2), runs({name: value / 2 for name, value in TRUE.items()}, seed=3)
-    known = [Measurement(m.quantities, m.seconds, 0.05) for m in old] + new
+    known = [Observation(m.quantities, m.seconds, 0.05) for m in old] + new
     halved = {name: value / 2 for name, value in TRUE.items()}
     assert fit(known, PRIOR).coefficients == pytest.approx(halved, rel=0.25)
 
 
 def test_a_weight_of_two_is_the_same_run_twice() -> None:
     known = runs(TRUE, 12)
-    twice = [Measurement(m.quantities, m.seconds, 2.0) for m in known]
+    twice = [Observation(m.quantities, m.seconds, 2.0) for m in known]
     assert fit(twice, PRIOR).coefficients == pytest.approx(fit([*known, *known], PRIOR).coefficients, rel=1e-6)
 
 
 def test_the_prior_is_kept_where_fitting_predicts_no_better() -> None:
     """Times that have nothing to do with the quantities can be fitted, but not predicted."""
     chance = np.random.default_rng(4)
-    known = [Measurement(m.quantities, m.seconds) for m in runs(PRIOR, 8, noise=0.0)]
-    odd = [Measurement(m.quantities, m.seconds * math.exp(0.4 * chance.standard_normal())) for m in known]
+    known = [Observation(m.quantities, m.seconds) for m in runs(PRIOR, 8, noise=0.0)]
+    odd = [Observation(m.quantities, m.seconds * math.exp(0.4 * chance.standard_normal())) for m in known]
     for each in (known, odd):
         found = fit(each, PRIOR)
         assert (found.fitted, found.coefficients) == (False, PRIOR)
@@ -138,9 +138,9 @@ def test_the_prior_is_kept_where_fitting_predicts_no_better() -> None:
 
 def test_runs_of_one_group_are_left_out_together() -> None:
     """Nine runs of one view agree with each other, and tell nothing about another view."""
-    first = [Measurement({"jobs": float(n)}, 0.2 * n, group="first") for n in range(1, 10)]
-    second = [Measurement({"jobs": float(n)}, 0.05 * n, group="second") for n in range(1, 4)]
-    alone = [Measurement(m.quantities, m.seconds) for m in (*first, *second)]
+    first = [Observation({"jobs": float(n)}, 0.2 * n, group="first") for n in range(1, 10)]
+    second = [Observation({"jobs": float(n)}, 0.05 * n, group="second") for n in range(1, 4)]
+    alone = [Observation(m.quantities, m.seconds) for m in (*first, *second)]
     assert fit(alone, {"jobs": 0.1}).fitted
     found = fit([*first, *second], {"jobs": 0.1})
     assert not found.fitted
@@ -148,7 +148,7 @@ def test_runs_of_one_group_are_left_out_together() -> None:
 
 
 def test_a_coefficient_can_grow_from_nothing() -> None:
-    known = [Measurement({"jobs": float(n), "commits": float(n % 3)}, 0.1 * n + 0.3 * (n % 3)) for n in range(1, 20)]
+    known = [Observation({"jobs": float(n), "commits": float(n % 3)}, 0.1 * n + 0.3 * (n % 3)) for n in range(1, 20)]
     found = fit(known, {"jobs": 0.1, "commits": 0.0})
     assert found.coefficients == pytest.approx({"jobs": 0.1, "commits": 0.3}, rel=0.1)
 
@@ -160,3 +160,22 @@ def test_the_order_of_the_runs_does_not_matter() -> None:
 
 def test_an_error_is_a_factor_either_way() -> None:
     assert q_errors(np.array([1.0, 3.0, 2.0]), np.array([2.0, 1.5, 2.0])).tolist() == [2.0, 2.0, 1.0]
+
+
+def test_the_coefficients_in_force_stay_unless_new_ones_predict_better() -> None:
+    """The prior says where unknown quantities are; what is in force is what a fit must beat."""
+    known = runs(TRUE, noise=0.0)
+    kept = fit(known, PRIOR, current=TRUE)
+    assert (kept.fitted, kept.coefficients) == (False, TRUE)
+    assert kept.error_before < kept.error_unseen
+    wrong = {name: value * 3 for name, value in TRUE.items()}
+    replaced = fit(known, PRIOR, current=wrong)
+    assert replaced.fitted
+    assert replaced.coefficients == fit(known, PRIOR).coefficients
+    assert replaced.error_before == pytest.approx(3)
+    assert fit([], PRIOR, current=TRUE).coefficients == TRUE
+
+
+def test_an_old_run_weighs_less() -> None:
+    weights = [recency(days) for days in (-1, 0, HALF_LIFE_DAYS, 3 * HALF_LIFE_DAYS)]
+    assert weights == [1, 1, 0.5, 0.125]
