@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from advisor.recording import Recorder
-    from advisor.runs import Run
     from advisor.saved import Chosen, SavedProposal
     from advisor.switching import Application, Applied
     from executors.comparison import Comparison
@@ -404,12 +403,6 @@ class Advisor:
             rows = stored.log.num_rows if stored is not None else None
             found.append(Status(view, kept.strategy, kept.algorithm, pending, rows, reasons))
         return found
-
-    def run(self, **how: Any) -> Run:
-        """Carry out some days of the workload in a scratch copy; `how` is that of `advisor.replay.replay`."""
-        from advisor.replay import replay
-
-        return replay(self, **how)
 
     def register(self) -> list[str]:
         """Every view as a temporary view of the session, under its own name and as it is now."""

@@ -34,7 +34,7 @@ def show(proposal: Proposal, console: Console, everything: bool) -> None:
     changed = [view for view in views if view.changed]
     shown = views if everything else changed
     tables = f"{proposal.tables} table{'s' if proposal.tables != 1 else ''}"
-    line(console, f"{proposal.workload} · {_count(views)} over {tables} · {_priced_by(proposal)}")
+    line(console, f"{proposal.workload} · {_count(views)} over {tables} · {priced_by(proposal)}")
     line(console, _headline(proposal, views, changed))
     if shown:
         line(console, "")
@@ -52,7 +52,8 @@ def line(console: Console, text: str) -> None:
     console.print(Text(text), soft_wrap=True, highlight=False)
 
 
-def _priced_by(proposal: Proposal) -> str:
+def priced_by(proposal: Proposal) -> str:
+    """Whose prices were used."""
     machine = proposal.machine
     if machine is None:
         measured = "" if proposal.page_costs is None else ", with C1, C2 and C3 measured here"
@@ -133,7 +134,7 @@ def _footnotes(
     rebuilt = sum(view.candidates.get("deferred/recompute", view.seconds) for view in views)
     totals = f"everything virtual {duration(virtual)} · everything recomputed {duration(rebuilt)}"
     yield (f"{folded} unchanged (--all shows them) · " if folded else "") + totals
-    turns = [text for view in (views if everything else shown[:3]) if (text := _turn(view))]
+    turns = [text for view in (views if everything else shown[:3]) if (text := turn_text(view))]
     if turns and not everything:
         yield "; ".join(turns) + "."
     yield from turns if everything else ()
@@ -159,7 +160,8 @@ def _footnotes(
         yield "Times are those of a disk of 1987 (30 ms a page); compare them, do not expect them."
 
 
-def _turn(view: ViewProposal) -> str | None:
+def turn_text(view: ViewProposal) -> str | None:
+    """The rate at which another strategy becomes the cheapest."""
     for turn, what in ((view.updates_turn, "updates"), (view.queries_turn, "reads")):
         if turn is not None:
             side = "above" if turn.above else "below"

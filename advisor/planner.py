@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
+
 from advisor.offers import (
     QUERY_MODIFICATION,
     Offer,
@@ -21,7 +23,7 @@ from advisor.offers import (
     cheapest,
     strategy_of,
 )
-from costmodels.axis import CENTRE, Vector, constant
+from costmodels.axis import CENTRE, QUERIES, SIZE, UPDATES, Vector, constant, full
 from profiles import specification as spec
 from views.errors import WorkloadError
 
@@ -73,7 +75,7 @@ def decide(
     for view in views:
         choice[view] = QUERY_MODIFICATION
     found: dict[str, Offer] = {}
-    groups = components(views, readers)
+    groups = _components(views, readers)
     for group in groups:
         _settle(group, views, choice, found, offers, price, readers)
     group_of = {view: group for group in groups for view in group}
@@ -81,21 +83,6 @@ def decide(
     if budget_bytes is not None:
         decisions = _within(budget_bytes, decisions)
     return decisions
-
-
-def offers_given(
-    views: Iterable[str], readers: Mapping[str, Sequence[str]], price: Pricer, choice: Mapping[str, str]
-) -> dict[str, Offers]:
-    """The offers of every view, each with what it changes in the work of others, when these are kept as chosen."""
-    given, found = dict[str, Offers](), dict[str, Offer]()
-    whole: dict[str, Offers] = {}
-    for group in components(views, readers):
-        for view in reversed(group):
-            given[view] = price(view, choice, found)
-            found[view] = _offered(given[view], choice[view])
-        for view in group:
-            whole[view] = _with_others(view, dict(choice), given, price, group)
-    return whole
 
 
 def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -126,7 +113,7 @@ def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ..
     return tuple(allowed), excluded
 
 
-def components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def _components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Views that are connected by reading each other, in order."""
     root = {view: view for view in views}
 
@@ -212,7 +199,7 @@ def _decision(
     today = today_of(given, mine)
     declared = given.today.seconds if given.today is not None else None
     if declared is not None and today in mine.offers:
-        known = replace(mine.offers[today], seconds=constant(declared), declared=True)
+        known = replace(mine.offers[today], seconds=_declared(mine.offers[today], declared), declared=True)
         mine = replace(mine, offers={**mine.offers, today: known})
     costs = mine.costs(permitted)
     best, held = cheapest(costs), None
@@ -225,6 +212,15 @@ def _decision(
         elif saving * PAYBACK_DAYS < build:
             chosen, held = today, "payback"
     return Decision(view, chosen, mine, permitted, excluded, today, given.today is not None, held)
+
+
+def _declared(offer: Offer, seconds: float) -> Vector:
+    """What is declared of an offer, without doubt; at other rates it grows as the model says."""
+    found = np.full(SIZE, seconds)
+    if offer.a_day > 0:
+        for part in (UPDATES, QUERIES):
+            found[part] = full(offer.seconds)[part] * (seconds / offer.a_day)
+    return found
 
 
 def _with_others(

@@ -22,6 +22,15 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def signed(seconds: float) -> str:
+    """A duration that may be less than nothing.
+
+    >>> signed(90), signed(-0.5)
+    ('1 m 30 s', '−500 ms')
+    """
+    return duration(seconds) if seconds >= 0 else f"−{duration(-seconds)}"
+
+
 def factor(more: float, less: float) -> str:
     """How much more one cost is than another.
 

@@ -32,10 +32,24 @@ METHODS = {
     "immediate": Style(IMMEDIATE),
     "deferred": Style(DEFERRED, "dash"),
     "recompute": Style(RECOMPUTE),
+    "full refresh": Style(RECOMPUTE, "longdash"),
 }
+WAYS = ("query modification", "immediate", "deferred", "full refresh")
+"""The ways to keep a view that reports tell apart, in this order everywhere."""
 
 # What is no method but a value of a parameter: no hue, so that it is never taken for a method.
 STEPS = (Style("#8A8A8A", "dot"), Style("#8A8A8A", "dashdot"), Style("#8A8A8A", "dash"), Style("#8A8A8A"))
+
+# What a cost is made of: greys, so that a component is never taken for a strategy; the patterns tell neighbours apart.
+COMPONENTS = (
+    ("#46505A", ""),
+    ("#6E7983", "/"),
+    ("#949EA8", ""),
+    ("#6E7983", "."),
+    ("#B9C1C9", ""),
+    ("#949EA8", "x"),
+    ("#46505A", "/"),
+)
 
 LIGHT_PAGE, DARK_PAGE = "#FFFFFF", "#14171A"
 

@@ -1,4 +1,4 @@
-"""One engine per test process: ADVISOR_TEST_ENGINE is none, spark, connect, sail, cluster or interop.
+"""One engine per test process: ADVISOR_TEST_ENGINE is none, spark, connect, sail, cluster, interop or browser.
 
 With `none`, the default, tests that need an engine are deselected: `make test` runs them once per engine.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINE = os.environ.get("ADVISOR_TEST_ENGINE", "none")
-ENGINES = ("none", "spark", "connect", "sail", "cluster", "interop")
+ENGINES = ("none", "spark", "connect", "sail", "cluster", "interop", "browser")
 
 
 def pytest_configure(config: pytest.Config) -> None:

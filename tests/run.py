@@ -1,6 +1,6 @@
 """What `make test` calls: the tests in parts, each in its own process, and one summary at the end.
 
-    python tests/run.py                      unit, sail, spark, connect, cluster
+    python tests/run.py                      unit, sail, spark, connect, cluster, browser
     python tests/run.py sail -k update       one part; what follows goes to pytest
     python tests/run.py interop              against Spark's own Delta connector (`make test-interop`)
 
@@ -46,6 +46,11 @@ class Need:
 JAVA = Need("Java 17", lambda: find_java() is not None, "apt-get install openjdk-17-jre-headless")
 MAVEN = Need("Maven", lambda: shutil.which("mvn") is not None, "apt-get install maven")
 SAIL = Need("Sail", lambda: _importable("pysail"), GET_SAIL)
+CHROMIUM = Need(
+    "Chromium with its driver",
+    lambda: all(map(shutil.which, ("chromium", "chromedriver"))) and _importable("selenium"),
+    "apt-get install chromium chromium-driver",
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ PARTS = (
     Part("connect", "connect", ("tests/storage", "tests/executors/test_counting.py"), ("-m", "engine"), (JAVA,)),
     Part("unit", "none", ("tests", *PACKAGES), ("--doctest-modules",)),
     Part("cluster", "cluster", ("tests/cluster",), (), (JAVA,)),
+    Part("browser", "browser", ("tests/browser",), (), (CHROMIUM,)),
     Part("interop", "interop", ("tests/interop",), (), (JAVA, MAVEN), by_default=False),
 )
 

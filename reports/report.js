@@ -1,0 +1,182 @@
+"use strict";
+// Shows one page at a time, draws its charts when it is first shown, sorts tables, and gives every chart's data.
+(() => {
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const pages = all(".page");
+  const started = new Set();
+
+  const LAYOUT = {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false,
+    font: { family: "system-ui, sans-serif", size: 13 },
+    margin: { l: 8, r: 16, t: 20, b: 44 },
+    showlegend: false,
+    hoverlabel: { bgcolor: "#FFFFFF", bordercolor: "#555555", font: { color: "#000000" } },
+  };
+  const AXIS = { zeroline: false, fixedrange: true, ticks: "outside", title: { standoff: 8 }, automargin: true };
+
+  function startPlotly() {
+    if (window.Plotly) return;
+    const code = document.createElement("script");
+    code.textContent = document.getElementById("plotly").textContent;
+    document.head.append(code);
+  }
+
+  const charts = new Map();
+  function chartsOf(page) {
+    if (!charts.has(page)) {
+      const element = document.getElementById("charts-" + page);
+      charts.set(page, element ? JSON.parse(element.textContent) : {});
+    }
+    return charts.get(page);
+  }
+
+  function draw(figure) {
+    const chart = chartsOf(figure.dataset.page)[figure.dataset.chart];
+    startPlotly();
+    const layout = { ...LAYOUT, ...chart.layout };
+    for (const axis of ["xaxis", "yaxis"]) {
+      const given = chart.layout[axis] || {};
+      layout[axis] = { ...AXIS, ...given, title: { ...AXIS.title, ...given.title } };
+    }
+    const plot = figure.querySelector(".plot");
+    Plotly.newPlot(plot, chart.data, layout, { responsive: true, displayModeBar: false });
+  }
+
+  function show() {
+    const wanted = decodeURIComponent(location.hash.slice(1));
+    const page = pages.find((each) => each.id === wanted) || pages[0];
+    if (wanted && page.id !== wanted) return; // a place inside a page
+    for (const each of pages) each.classList.toggle("shown", each === page);
+    for (const link of all("nav a")) {
+      if (link.hash === "#" + page.id) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    if (!started.has(page)) {
+      started.add(page);
+      for (const figure of all("figure.chart", page)) {
+        offerData(figure.querySelector(".data"), page.id + "-" + figure.dataset.chart, () => {
+          const { columns, rows } = chartsOf(figure.dataset.page)[figure.dataset.chart];
+          return { columns, rows };
+        }, true);
+        draw(figure);
+      }
+      for (const table of all("table.sortable", page)) prepare(table);
+    }
+    scrollTo(0, 0);
+  }
+
+  // Tables
+
+  function prepare(table) {
+    all("thead th", table).forEach((heading, column) => {
+      heading.querySelector("button").addEventListener("click", () => sort(table, heading, column));
+    });
+    offerData(table.parentElement.querySelector(".data"), table.dataset.name, () => ({
+      columns: all("thead th", table).map((heading) => heading.textContent),
+      rows: all("tbody tr", table).map((row) => [...row.cells].map(valueOf)),
+    }), false);
+  }
+
+  function valueOf(cell) {
+    const value = cell.dataset.value ?? cell.textContent;
+    return value !== "" && isFinite(value) ? Number(value) : value;
+  }
+
+  function sort(table, heading, column) {
+    const numeric = heading.classList.contains("number");
+    const was = heading.getAttribute("aria-sort");
+    const down = was ? was === "ascending" : numeric;
+    for (const each of all("th[aria-sort]", table)) each.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = all("tbody tr", table).map((row) => [valueOf(row.cells[column]), row]);
+    rows.sort(([a], [b]) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+    if (down) rows.reverse();
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }
+
+  // Data
+
+  function offerData(place, name, data, viewable) {
+    const button = (text, act) => {
+      const made = document.createElement("button");
+      made.type = "button";
+      made.textContent = text;
+      made.addEventListener("click", act);
+      place.append(made);
+      return made;
+    };
+    if (viewable) {
+      const toggle = button("Show data", () => {
+        const shown = place.querySelector(".table");
+        if (shown) shown.remove();
+        else place.append(tableOf(data()));
+        toggle.textContent = shown ? "Show data" : "Hide data";
+        toggle.setAttribute("aria-expanded", String(!shown));
+      });
+      toggle.setAttribute("aria-expanded", "false");
+    }
+    button("CSV", () => save(name + ".csv", "text/csv", csv(data())));
+    button("JSON", () => {
+      const { columns, rows } = data();
+      const records = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], cell])));
+      save(name + ".json", "application/json", JSON.stringify(records, null, 1));
+    });
+  }
+
+  function tableOf({ columns, rows }) {
+    const frame = document.createElement("div");
+    frame.className = "table";
+    const table = frame.appendChild(document.createElement("table"));
+    const head = table.createTHead().insertRow();
+    for (const column of columns) {
+      head.append(Object.assign(document.createElement("th"), { textContent: column, scope: "col" }));
+    }
+    const body = table.createTBody();
+    for (const row of rows) {
+      const line = body.insertRow();
+      row.forEach((cell, i) => {
+        const made = line.insertCell();
+        made.textContent = cell ?? "";
+        made.dataset.label = columns[i];
+        if (typeof cell === "number") made.className = "number";
+      });
+    }
+    return frame;
+  }
+
+  function csv({ columns, rows }) {
+    const quoted = (cell) => {
+      const text = cell === null || cell === undefined ? "" : String(cell);
+      return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+    };
+    return [columns, ...rows].map((row) => row.map(quoted).join(",") + "\n").join("");
+  }
+
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // Around the pages
+
+  const root = document.documentElement;
+  document.getElementById("theme").addEventListener("click", () => {
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+
+  const find = document.getElementById("find");
+  if (find) {
+    find.addEventListener("input", () => {
+      const wanted = find.value.trim().toLowerCase();
+      for (const entry of all("#views li")) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
+    });
+  }
+
+  addEventListener("hashchange", show);
+  show();
+})();
