@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from advisor.recording import Recorder
+    from advisor.runs import Run
     from advisor.saved import Chosen, SavedProposal
     from advisor.switching import Application, Applied
     from executors.comparison import Comparison
@@ -403,6 +404,12 @@ class Advisor:
             rows = stored.log.num_rows if stored is not None else None
             found.append(Status(view, kept.strategy, kept.algorithm, pending, rows, reasons))
         return found
+
+    def run(self, **how: Any) -> Run:
+        """Carry out some days of the workload in a scratch copy; `how` is that of `advisor.replay.replay`."""
+        from advisor.replay import replay
+
+        return replay(self, **how)
 
     def register(self) -> list[str]:
         """Every view as a temporary view of the session, under its own name and as it is now."""

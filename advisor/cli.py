@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -566,6 +567,43 @@ def calibrate(
 
 
 @app.command()
+def run(
+    workload: WorkloadPath,
+    days: Annotated[float, typer.Option(help="How many days are replayed.")] = 1.0,
+    compare: Annotated[bool, typer.Option("--compare", help="Under every permitted way to keep each view.")] = False,
+    scale: Annotated[float, typer.Option(help="The part of a day's updates and reads that is replayed.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Draws other moments and other rows.", min=0)] = 0,
+    sample_rows: SampleRows = None,
+    as_json: Json = False,
+    select: Select = None,
+    exclude: Exclude = None,
+) -> None:
+    """Replay the workload's updates and reads in a scratch copy, and print predicted against measured.
+
+    The views are kept by the plan in force, or as recommended where there is none.
+    """
+    from advisor.api import Advisor
+
+    advisor = Advisor(workload)
+    with _running(quiet=as_json) as progress:
+        found = advisor.run(
+            days=days,
+            scale=scale,
+            compare=compare,
+            seed=seed,
+            select=select or (),
+            exclude=exclude or (),
+            sample_rows=sample_rows,
+            progress=progress,
+        )
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        print(found.text())
+
+
+@app.command()
 def version(as_json: Json = False) -> None:
     """Print the version."""
     from importlib.metadata import version as installed
@@ -642,6 +680,32 @@ def _progress(verb: str, total: int, *, quiet: bool) -> Iterator[Callable[[str],
                 bar.advance(task)
 
             yield step
+
+
+@contextmanager
+def _running(*, quiet: bool) -> Iterator[Callable[[int, int, str | None], None]]:
+    """A bar with the time left on a terminal; one line for each pass otherwise, with the time that the rest takes."""
+    if quiet:
+        yield lambda *_: None
+    elif not sys.stderr.isatty():
+        began = time.monotonic()
+
+        def told(done: int, whole: int, line: str | None) -> None:
+            if line is not None:
+                from profiles.words import duration
+
+                left = (time.monotonic() - began) * (whole - done) / max(done, 1)
+                print(f"{line}: about {duration(left)} left" if done < whole else line, file=sys.stderr, flush=True)
+
+        yield told
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("replaying", total=None)
+            yield lambda done, whole, _: bar.update(task, completed=done, total=whole)
 
 
 def _told(*, quiet: bool) -> Callable[[str], None]:

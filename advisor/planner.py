@@ -75,7 +75,7 @@ def decide(
     for view in views:
         choice[view] = QUERY_MODIFICATION
     found: dict[str, Offer] = {}
-    groups = _components(views, readers)
+    groups = components(views, readers)
     for group in groups:
         _settle(group, views, choice, found, offers, price, readers)
     group_of = {view: group for group in groups for view in group}
@@ -83,6 +83,21 @@ def decide(
     if budget_bytes is not None:
         decisions = _within(budget_bytes, decisions)
     return decisions
+
+
+def offers_given(
+    views: Iterable[str], readers: Mapping[str, Sequence[str]], price: Pricer, choice: Mapping[str, str]
+) -> dict[str, Offers]:
+    """The offers of every view, each with what it changes in the work of others, when these are kept as chosen."""
+    given, found = dict[str, Offers](), dict[str, Offer]()
+    whole: dict[str, Offers] = {}
+    for group in components(views, readers):
+        for view in reversed(group):
+            given[view] = price(view, choice, found)
+            found[view] = _offered(given[view], choice[view])
+        for view in group:
+            whole[view] = _with_others(view, dict(choice), given, price, group)
+    return whole
 
 
 def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -113,7 +128,7 @@ def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ..
     return tuple(allowed), excluded
 
 
-def _components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Views that are connected by reading each other, in order."""
     root = {view: view for view in views}
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from advisor import page_estimates, page_model, wording
 from advisor.offers import Offer, Offers, algorithm_of, by_strategy, confidence, strategy_of, turning_point
-from advisor.planner import Decision, decide, strategies
+from advisor.planner import Decision, decide, offers_given, strategies
 from advisor.proposal import FOLDER, Proposal, ViewProposal
 from advisor.spark_model import SparkModel, demand_of
 from profiles.coefficients import MachineProfile, machine_profile, page_costs
@@ -71,6 +71,20 @@ def recommend(
         price=workload.price,
         statistics={name: _described(known[name]) for name in sorted(used)},
     )
+
+
+def offers_as_kept(
+    workload: Workload,
+    statistics: Mapping[str, TableStatistics],
+    definitions: Mapping[str, Definition],
+    machine: MachineProfile,
+    choice: Mapping[str, str],
+) -> dict[str, Offers]:
+    """What each way to keep each of some views costs, while the others of them are kept as chosen."""
+    readers = {view: [r for r in above if r in choice] for view, above in readers_of(definitions).items()}
+    made = _Spark(workload, statistics, definitions, machine)
+    made.readers = readers
+    return offers_given([view for view in definitions if view in choice], readers, made.price, choice)
 
 
 def selected_views(

@@ -67,6 +67,11 @@ class Recorder:
             if not self._commands and (at_once or self._is_due()):
                 self.flush()
 
+    @property
+    def waiting(self) -> tuple[Measurement, ...]:
+        """What was measured and is not written yet."""
+        return tuple(self._waiting)
+
     def flush(self) -> None:
         """Write what waits."""
         waiting, self._waiting = self._waiting, []
