@@ -6,6 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from advisor.wording import label
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from advisor.switching import Applied, Switch
     from executors.comparison import Comparison
     from executors.keeping import Keeping
+    from executors.reading import Answer
     from executors.runner import Refresh
 
 
@@ -85,6 +88,8 @@ def applied_json(applied: Applied) -> dict[str, Any]:
 
 def refresh_line(refresh: Refresh) -> str:
     """One view of `refresh`."""
+    if refresh.error is not None:
+        return f"{refresh.view}: is behind, and the next refresh catches up: {refresh.error}"
     if refresh.ran is None:
         return f"{refresh.view}: up to date"
     return f"{refresh.view}: {refresh.ran} in {duration(refresh.seconds)}, because {refresh.because}"
@@ -97,6 +102,7 @@ def refresh_json(refresh: Refresh) -> dict[str, Any]:
         "because": refresh.because,
         "seconds": round(refresh.seconds, 3),
         "version": refresh.version,
+        "error": None if refresh.error is None else str(refresh.error),
     }
 
 
@@ -117,28 +123,64 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     return answer
 
 
-def status_rows(found: Sequence[Status]) -> list[tuple[str, ...]]:
+def status_rows(found: Sequence[Status], now: float) -> list[tuple[str, ...]]:
     """`status` as rows of text under a heading."""
     from executors.keeping import Keeping
 
-    rows: list[tuple[str, ...]] = [("view", "kept", "rows", "state", "")]
+    rows: list[tuple[str, ...]] = [("view", "kept", "rows", "state", "last refresh", "")]
     for each in found:
         kept = kept_label(Keeping(each.strategy, each.algorithm))  # type: ignore[arg-type]
+        if each.every_seconds is not None:
+            kept += f", every {duration(each.every_seconds)}"
         state = "virtual" if each.strategy == "query_modification" else "up to date"
         if each.pending:
             state = f"behind: {', '.join(each.pending)}"
-        rows.append((each.view, kept, "" if each.rows is None else f"{each.rows:,}", state, ", ".join(each.reasons)))
+            state += f", for {duration(each.stale_seconds)}" if each.stale_seconds else ""
+        if each.switching is not None:
+            state += f"; advisor {each.switching} was interrupted, run it again"
+        last = ""
+        if each.last is not None:
+            last = f"{each.last.ran} {duration(max(now - each.last.moment, 0))} ago"
+            last += f" ({each.last.planned} was planned)" if each.last.ran != each.last.planned else ""
+        if each.failure is not None:
+            last = f"FAILED {duration(max(now - each.failure.moment, 0))} ago: {each.failure.error}"
+        count = "" if each.rows is None else f"{each.rows:,}"
+        rows.append((each.view, kept, count, state, last, ", ".join(each.reasons)))
     return rows
 
 
 def status_json(each: Status) -> dict[str, Any]:
+    last, failure = each.last, each.failure
     return {
         "strategy": each.strategy,
         "algorithm": each.algorithm,
+        "every_seconds": each.every_seconds,
         "pending": list(each.pending),
+        "stale_seconds": each.stale_seconds,
         "rows": each.rows,
         "reasons": list(each.reasons),
+        "last": None if last is None else {**asdict(last), "moment": when(last.moment)},
+        "error": None if failure is None else {"message": failure.error, "moment": when(failure.moment)},
+        "switching": each.switching,
     }
+
+
+def when(moment: float) -> str:
+    """
+    >>> when(1763596800.0)
+    '2025-11-20T00:00:00Z'
+    """
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def answer_line(answer: Answer) -> str:
+    """Where the rows of a read come from, and how old they are."""
+    from executors.reading import NAMES
+
+    text = f"{answer.view}: answered from {NAMES[answer.route]}"
+    if answer.stale_seconds > 0:
+        return f"{text}, which lack the changes of the last {duration(answer.stale_seconds)}, as the plan allows"
+    return f"{text}, up to date"
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> str:

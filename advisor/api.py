@@ -9,11 +9,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.judge import PriceJudge
 from advisor.plan import Command, read_plan
 from advisor.profiling import profile
 from advisor.proposal import FOLDER, Proposal, write
 from advisor.recommend import ModelName, recommend, selected_views
+from advisor.spark_model import SparkModel
 from executors.executor import find_executor
+from executors.failures import Failure, last_failure
+from profiles.coefficients import machine_profile
 from profiles.definitions import definitions_of
 from profiles.sources import all_statistics
 from profiles.statistics import TableStatistics
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from advisor.switching import Application, Applied
     from executors.comparison import Comparison
     from executors.keeping import Keeping
+    from executors.reading import Answer
     from executors.runner import Refresh, Runner
     from storage.table import Rows, Table
     from views.rules import Expr
@@ -50,6 +55,24 @@ class Status:
     """What a stored view has not seen yet; empty when it is up to date, or virtual."""
     rows: int | None
     reasons: tuple[str, ...]
+    every_seconds: float | None = None
+    stale_seconds: float | None = None
+    """How long ago the oldest change came that a stored view has not seen; None where that is not known."""
+    last: LastRefresh | None = None
+    failure: Failure | None = None
+    """Why the last refresh failed; None where it succeeded."""
+    switching: str | None = None
+    """The command that was to keep it otherwise, and was interrupted."""
+
+
+@dataclass(frozen=True)
+class LastRefresh:
+    """The last commit of a stored view, as it says itself."""
+
+    moment: float
+    planned: str
+    ran: str
+    because: str
 
 
 class Advisor:
@@ -69,6 +92,8 @@ class Advisor:
         self._spark = spark
         self._runner: Runner | None = None
         self._writable = False
+        self.answered: Answer | None = None
+        """How the last read was answered: from where, why, and how old its rows are."""
         self.said: list[str] = []
         """What was done beside the request and should be told: the engine chosen, tables converted."""
 
@@ -166,9 +191,17 @@ class Advisor:
         tables = {name: self._table(name, spark, write) for name in self._used_tables()}
         plan = read_plan(self.workload.folder).views
         bound = self.workload.driver_rows
-        runner = Runner(spark, self.definitions, tables, self.workload.warehouse, plan, driver_rows=bound)
+        judge = PriceJudge(self._model)
+        runner = Runner(spark, self.definitions, tables, self.workload.warehouse, plan, judge=judge, driver_rows=bound)
         runner.told = partial(self.recorder.refreshed, runner)
         return runner
+
+    def _model(self) -> SparkModel:
+        """What prices refreshes and reads: the model that makes plans, on what is known without an engine."""
+        folder = self.workload.folder / FOLDER
+        known = profile(self.workload, self.statistics, self.definitions, folder, None, 0, lambda _: None)
+        machine = machine_profile(folder, priced_as(self.workload.engine.kind))
+        return SparkModel(self.workload, known.statistics, self.definitions, machine)
 
     @cached_property
     def recorder(self) -> Recorder:
@@ -343,7 +376,7 @@ class Advisor:
 
         runner, condition = self.runner(), self._condition(view, where)
         with self.recorder.command("query", at_once=False):
-            answer = read(runner, view, condition)
+            self.answered = answer = read(runner, view, condition)
             self.recorder.answered(runner, answer, condition)
         return answer.rows
 
@@ -354,7 +387,7 @@ class Advisor:
         runner, condition = self.runner(), self._condition(view, where)
         with self.recorder.command("query"):
             began, before = time.perf_counter(), self.recorder.refresh_seconds
-            answer = read(runner, view, condition)
+            self.answered = answer = read(runner, view, condition)
             found = (answer.rows if limit is None else answer.rows.limit(limit)).toArrow()
             refreshing = self.recorder.refresh_seconds - before
             seconds = time.perf_counter() - began - refreshing
@@ -392,17 +425,28 @@ class Advisor:
 
     def status(self, *views: str) -> list[Status]:
         """How each view is kept, and what it has not seen yet."""
-        runner = self._opened(None)
+        runner, rest = self._opened(None), read_plan(self.workload.folder).switching
         found = []
         for view in self.definitions:
             if views and view not in views:
                 continue
             kept = runner.kept(view)
-            stored = runner.stored(view) if runner.is_stored(view) else None
-            pending = tuple(runner.pending(view)) if runner.is_stored(view) else ()
-            reasons = tuple(reason.code for reason in self.definitions[view].reasons)
-            rows = stored.log.num_rows if stored is not None else None
-            found.append(Status(view, kept.strategy, kept.algorithm, pending, rows, reasons))
+            stored = runner.stored(view) if kept.stored else None
+            found.append(
+                Status(
+                    view,
+                    kept.strategy,
+                    kept.algorithm,
+                    pending=tuple(runner.pending(view)) if kept.stored else (),
+                    rows=stored.log.num_rows if stored is not None else None,
+                    reasons=tuple(reason.code for reason in self.definitions[view].reasons),
+                    every_seconds=kept.every_seconds,
+                    stale_seconds=runner.age(view) if kept.stored else None,
+                    last=_last_refresh(stored) if stored is not None else None,
+                    failure=last_failure(self.workload.warehouse, view) if kept.stored else None,
+                    switching=rest.command if rest is not None and view in rest.views else None,
+                )
+            )
         return found
 
     def run(self, **how: Any) -> Run:
@@ -430,6 +474,13 @@ class Advisor:
         if view not in self.definitions:
             raise ViewError(f"there is no view {view!r}", did_you_mean(view, self.definitions, "views"))
         return self.definitions[view]
+
+
+def _last_refresh(stored: Table) -> LastRefresh | None:
+    note = stored.log.last_note
+    if not {"moment", "planned", "ran", "because"} <= note.keys():
+        return None
+    return LastRefresh(float(note["moment"]), note["planned"], note["ran"], note["because"])
 
 
 class StrictError(ViewError):

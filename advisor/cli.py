@@ -327,12 +327,13 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Print the rows of a view, right under the strategy it is kept by."""
-    from advisor.answers import rows_text
+    from advisor.answers import answer_line, rows_text
     from advisor.api import Advisor
 
     advisor = Advisor(workload)
     found = advisor.rows(view, where, limit)
-    _say(advisor.said, quiet=as_json or form is not Form.TABLE)
+    said = [*advisor.said, *([answer_line(advisor.answered)] if advisor.answered is not None else [])]
+    _say(said, quiet=as_json or form is not Form.TABLE)
     print(rows_text(found, "json" if as_json else form.value))
 
 
@@ -433,7 +434,7 @@ def status(workload: WorkloadPath, as_json: Json = False) -> None:
     if as_json:
         _print_json({"views": {each.view: answers.status_json(each) for each in found}})
     else:
-        print(answers.aligned(answers.status_rows(found)))
+        print(answers.aligned(answers.status_rows(found, time.time())))
 
 
 @app.command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from advisor.spark_model import SparkModel
 from costmodels.axis import CENTRE, constant
@@ -14,9 +15,13 @@ from views.rules import Expr
 
 @dataclass(frozen=True)
 class PriceJudge:
-    """Prices refreshes and reads by a cost model."""
+    """Prices refreshes and reads by a cost model, which is made when it is first asked."""
 
-    model: SparkModel
+    made: Callable[[], SparkModel]
+
+    @cached_property
+    def model(self) -> SparkModel:
+        return self.made()
 
     def refreshes(
         self, view: str, stored: Collection[str], algorithm: str, pending: Mapping[str, Pending]

@@ -19,7 +19,7 @@ from executors.forecast import Forecast, Route
 from storage.changes import COUNT, net_here
 from storage.table import is_frame
 from views.deltas import DELTA, split_relation
-from views.errors import ViewError
+from views.errors import HistoryGoneError, ViewError
 from views.pushdown import needed_rows
 from views.rules import Expr, Program, Rule, column
 from views.steps import ApplyDelta
@@ -129,7 +129,7 @@ def read_through(runner: Runner, view: str, where: Expr | None) -> DataFrame | N
                 pieces += evaluation.outputs(delta, (view + DELTA,))[view + DELTA]
             if any(is_frame(piece) for piece in pieces):
                 return None
-    except RebuildError:
+    except (RebuildError, HistoryGoneError):
         return None
     rows = stored_rows(runner, view, where)
     schema = runner.table(view).log.schema

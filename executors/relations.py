@@ -16,6 +16,7 @@ from sqlglot import exp
 from executors.evaluation import clock_rows
 from executors.standing import Standing
 from storage.pruning import files_where
+from storage.reading import check_there
 from storage.table import Table
 from views.catalog import CLOCK
 from views.errors import ExecutionError, ViewError
@@ -113,6 +114,8 @@ class Relations(Standing):
         if mask is not None and np.all(mask):
             mask = None
         key = (str(table.root), version, b"" if mask is None else np.packbits(mask).tobytes())
+        if key in self._names and version != table.version:  # somebody may have vacuumed it since
+            check_there(table.log.snapshot(version), mask)
         return self.named(key, lambda: table.snapshot(version) if mask is None else table.rows(mask, version))
 
     def frame(self, rows: pa.Table) -> DataFrame:
@@ -168,6 +171,8 @@ def engine_errors(what: str) -> Iterator[None]:
 
     try:
         yield
+    except (OSError, pa.ArrowException) as error:
+        raise ExecutionError(f"{what}: {error}", "nothing is lost: is the disk full? try again") from error
     except (PySparkException, Py4JError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ExecutionError(f"{what}: the engine failed: {lines[0][:300]}", "nothing is lost: try again") from error

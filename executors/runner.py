@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from executors.comparison import Comparison, compare
 from executors.evaluation import Evaluation, RebuildError, Rows
+from executors.failures import forget_failure, note_failure
 from executors.forecast import Forecast, Judge
 from executors.reading import read
 from executors.relations import Relations, engine_errors
@@ -24,7 +25,7 @@ from storage.updates import update
 from storage.writing import DRIVER_ROWS
 from views.catalog import CLOCK
 from views.deltas import DELTA
-from views.errors import AdvisorError, ConflictError
+from views.errors import AdvisorError, ConflictError, HistoryGoneError
 from views.rules import Expr
 from views.states import ROWS, State, filling
 from views.steps import ApplyDelta, Replace
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 """How often a refresh begins again where other processes store the same view."""
+KEEP_LONGER = "keep history longer or refresh more often"
 MOST_CHANGES = 64
 """Change sets that are remembered for the next view that needs them."""
 
@@ -70,6 +72,8 @@ class Runner(Relations):
     driver_rows: int = DRIVER_ROWS
     """No result with more rows is brought to the driver: the work stays on the engine then."""
     _changes: dict[Hashable, Rows] = field(default_factory=dict)
+    _decided: Mapping[str, str] = field(default_factory=dict)
+    """How the view that is being stored was planned to be brought up to date, how it is, and why."""
 
     def look(self) -> None:
         """Carry abandoned transactions to their end and move to the newest versions; versions stand still after."""
@@ -102,18 +106,27 @@ class Runner(Relations):
 
         Where another process stored it meanwhile, what that left pending is looked at again.
         """
-        self.refresh_below(view)
+        try:
+            self.refresh_below(view)
+            done = self._refreshed(view)
+        except AdvisorError as error:
+            note_failure(self.warehouse, view, time.time(), error)
+            self.told(Refresh(view, self.kept(view).algorithm, None, error.message, 0.0, error=error))
+            raise
+        if done.ran is not None:
+            forget_failure(self.warehouse, view)
+            self.told(done)
+        return done
+
+    def _refreshed(self, view: str) -> Refresh:
         for attempt in range(ATTEMPTS):
             try:
                 with engine_errors(f"view {view!r}"):
-                    done = self._brought_up(view)
-                break
+                    return self._brought_up(view)
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise
-        if done.ran is not None:
-            self.told(done)
-        return done
+        raise AssertionError("unreachable")
 
     def _brought_up(self, view: str) -> Refresh:
         started = time.perf_counter()
@@ -121,30 +134,50 @@ class Runner(Relations):
         changed = self.pending(view)
         if not changed:
             return Refresh(view, planned, None, "nothing is pending", time.perf_counter() - started)
-        why = changed[0] if changed[0] in STRUCTURAL else None
-        because = why or f"{', '.join(changed)} changed".replace(f"{CLOCK} changed", "the day has turned")
-        ran = "recompute"
-        if why is None:
-            ran = self.plan(view, changed).algorithm
-            because += f"; {planned} does not apply to it" if ran != planned else ""
-        forecasts = self.forecasts(view, rebuild=why is not None)
-        if {ran, "recompute"} <= set(forecasts) and forecasts["recompute"].seconds < forecasts[ran].seconds:
-            applying, rebuilding = (forecasts[each].seconds for each in (ran, "recompute"))
-            because += f"; rebuilding is expected to take {rebuilding:.2g} s, applying the change {applying:.2g} s"
-            ran = "recompute"
+        ran, because, forecasts = self._chosen(view, changed)
         states = self.states(view)
         before = self.versions(view, states)
         try:
+            self._decided = {"planned": planned, "ran": ran, "because": because}
             if ran == "recompute":
                 self.build(view)
             else:
                 self.follow(view, changed)
-        except RebuildError as reason:
-            ran, because = "recompute", f"{because}; {reason}"
+        except (RebuildError, HistoryGoneError) as reason:
+            if ran == "recompute":
+                raise
+            text = (
+                f"HISTORY_GONE: {reason.message}; {KEEP_LONGER}"
+                if isinstance(reason, HistoryGoneError)
+                else str(reason)
+            )
+            ran, because = "recompute", f"{because}; {text}"
+            self._decided = {"planned": planned, "ran": ran, "because": because}
             self.build(view)
+        finally:
+            self._decided = {}
         seconds = time.perf_counter() - started
         actual = self.written(before, self.versions(view, states))
         return Refresh(view, planned, ran, because, seconds, self.table(view).version, forecasts.get(ran), actual)
+
+    def _chosen(self, view: str, changed: Sequence[str]) -> tuple[str, str, Mapping[str, Forecast]]:
+        """The algorithm that brings a view up to date this once, why, and what each was expected to take."""
+        planned = self.kept(view).algorithm
+        why = changed[0] if changed[0] in STRUCTURAL else None
+        forecasts = self.forecasts(view, rebuild=why is not None)
+        if why is not None:
+            return "recompute", why, forecasts
+        because = f"{', '.join(changed)} changed".replace(f"{CLOCK} changed", "the day has turned")
+        ran = self.plan(view, changed).algorithm
+        because += f"; {planned} does not apply to it" if ran != planned else ""
+        if {ran, "recompute"} <= set(forecasts) and forecasts["recompute"].seconds < forecasts[ran].seconds:
+            lost = [name for name in changed if name != CLOCK and self.history_gone(view, name)]
+            if lost:
+                return "recompute", f"{because}; HISTORY_GONE: that of {', '.join(lost)}; {KEEP_LONGER}", forecasts
+            applying, rebuilding = (forecasts[each].seconds for each in (ran, "recompute"))
+            because += f"; rebuilding is expected to take {rebuilding:.2g} s, applying the change {applying:.2g} s"
+            ran = "recompute"
+        return ran, because, forecasts
 
     def forecasts(self, view: str, *, rebuild: bool = False) -> Mapping[str, Forecast]:
         """What bringing a view up to date is expected to take, by algorithm; nothing where nobody can say."""
@@ -249,8 +282,9 @@ class Runner(Relations):
         merge_change(table, pieces, reached, self.note, driver_rows=self.driver_rows, **how)
 
     @property
-    def note(self) -> dict[str, float]:
-        return {"moment": self.moment}
+    def note(self) -> dict[str, Any]:
+        """What a commit of a view says about itself: the moment that it took for now, and what was decided and why."""
+        return {"moment": self.moment, **self._decided}
 
     def table_of_state(self, state: State) -> Table:
         found = self.stored(state.table)
@@ -314,9 +348,7 @@ class Runner(Relations):
         try:
             return self.refresh(view)
         except AdvisorError as error:
-            failed = Refresh(view, self.kept(view).algorithm, None, error.message, 0.0, error=error)
-            self.told(failed)
-            return failed
+            return Refresh(view, self.kept(view).algorithm, None, error.message, 0.0, error=error)
 
     # Trust
 

@@ -20,6 +20,7 @@ from executors.executor import find_executor
 from executors.forecast import Pending
 from executors.keeping import Keeping
 from profiles.history import change_size
+from storage.changes import is_gone
 from storage.log import DeltaLog, is_delta
 from storage.table import Table
 from views.catalog import CLOCK, NOW
@@ -151,6 +152,12 @@ class Standing:
                 found[name] = Pending(*size)
         return found
 
+    def history_gone(self, view: str, source: str) -> bool:
+        """Whether the change of a source since a stored view has seen it can no longer be read."""
+        table = self.sources(view)[source]
+        consumed = self.table(view).log.consumed(table.log.table_id)
+        return consumed is None or is_gone(table.log, consumed, table.version)
+
     def age(self, view: str) -> float | None:
         """How long ago the oldest change came that a stored view has not seen, also through the views below it.
 
@@ -202,7 +209,7 @@ class Standing:
 
     def built_at(self, stored: Table) -> float | None:
         """The moment that a stored view took for now, as its last commit says."""
-        return next((c.advisor_note.get("moment") for c in stored.log.history(1)), None)
+        return stored.log.last_note.get("moment")
 
     def clock_columns(self, view: str) -> set[str]:
         definition = self.definitions[view]

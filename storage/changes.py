@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from storage.log import Commit, DataFile, DeltaLog, Snapshot
 from storage.reading import empty, file_here, is_plain, physical_name, quoted, read_files, struct_type
 from storage.rows import tuples
-from views.errors import TableError
+from views.errors import HistoryGoneError, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,6 +109,20 @@ def changes_here(log: DeltaLog, after: int, upto: int, most_rows: int) -> pa.Tab
         parts.append(rows)
     whole = pa.concat_tables(parts)
     return whole if len(signed) == 1 and pieces.kept else net_here(whole)
+
+
+def is_gone(log: DeltaLog, after: int, upto: int) -> bool:
+    """Whether the change between two versions cannot be read any more, because logs or files were cleaned away."""
+    commits, new = log.commits(after, upto), log.snapshot(upto)
+    pieces = None if commits is None else _pieces(commits, new)
+    if pieces is not None and all((log.root / path).is_file() for path in pieces.paths()):
+        return False
+    try:
+        old = log.snapshot(after)
+    except HistoryGoneError:
+        return True
+    now = {f.identity for f in new.files()}
+    return not all((log.root / f.path).is_file() for f in old.files() if f.identity not in now)
 
 
 def net_here(rows: pa.Table) -> pa.Table:

@@ -55,6 +55,8 @@ _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _CONSUMED = "advisor.consumed."
 _CHECKPOINT_EVERY = 25
 """Whoever opens the table replays the log since its last checkpoint, 0.4 ms per entry; a checkpoint costs 50 ms."""
+_UPKEEP = 10
+"""How many commits that only tidied up may lie on top of one that is looked for."""
 _RIVALS = 100
 """How many commits of others an append steps behind before it gives up."""
 _LEGAL = "/!$&'()*+,;=:@~"
@@ -265,6 +267,16 @@ class DeltaLog:
         except (DeltaError, OSError, ValueError) as error:
             raise self._unreadable(error) from error
         return [Commit(int(e.get("version", -1)), e) for e in entries]
+
+    @property
+    def last_note(self) -> Mapping[str, Any]:
+        """What our own last commit says about itself, whoever only tidied up after it."""
+        for version in range(self.version, max(-1, self.version - _UPKEEP), -1):
+            if self._entry(version).exists():
+                commit = _parse_commit(version, self._entry(version).read_text())
+                if commit.advisor_note or commit.operation != "OPTIMIZE":
+                    return commit.advisor_note
+        return {}
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The table as of a version (the handle's own if none is named)."""

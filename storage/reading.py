@@ -252,15 +252,26 @@ def _join_partitions(
     return joined.where(F.coalesce(F.col("__known"), unknown.cast("boolean"))).drop("__known")
 
 
+def check_there(snapshot: Snapshot, mask: Any = None) -> None:
+    """Refuse a version some of whose files were cleaned away: an engine may read a missing file as an empty one."""
+    for f in snapshot.files(mask):
+        if not (snapshot.root / f.path).is_file():
+            raise _missing(snapshot.root, f.path)
+
+
+def _missing(root: Path, path: str) -> HistoryGoneError:
+    return HistoryGoneError(
+        f"{root}: file {path} is missing (HISTORY_GONE)",
+        "it was vacuumed or deleted; rebuild from the current version, and keep history longer",
+    )
+
+
 def _check_files(spark: SparkSession, root: Path, files: Sequence[DataFile]) -> None:
     for f in files:
         if Path(f.path).name.startswith(("_", ".")):
             raise TableError(f"{root}: file {f.path} would be read as empty by Spark", "rename it and the log entry")
         if not (root / f.path).is_file():
-            raise HistoryGoneError(
-                f"{root}: file {f.path} is missing (HISTORY_GONE)",
-                "it was vacuumed or deleted; rebuild from the current version, and keep history longer",
-            )
+            raise _missing(root, f.path)
     if is_sail(spark):
         if any(f.deleted for f in files):
             raise TableError(f"{root}: table feature deletionVectors is not readable on Sail", "use engine: spark")
