@@ -15,13 +15,13 @@ from views.rules import Expr
 
 @dataclass(frozen=True)
 class PriceJudge:
-    """Prices refreshes and reads by a cost model, which is made when it is first asked."""
+    """Prices refreshes and reads by a cost model, or by one that is made when it is first asked."""
 
-    made: Callable[[], SparkModel]
+    given: SparkModel | Callable[[], SparkModel]
 
     @cached_property
     def model(self) -> SparkModel:
-        return self.made()
+        return self.given if isinstance(self.given, SparkModel) else self.given()
 
     def refreshes(
         self, view: str, stored: Collection[str], algorithm: str, pending: Mapping[str, Pending]
