@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DATA := examples/retail/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-interop fuzz style bench clean
+.PHONY: help demo test test-full test-interop fuzz kill style bench clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ test-interop: $(STAMP) ## run the tests against Spark's own Delta connector (fet
 
 fuzz: $(STAMP) ## random views and changes on Sail: make fuzz N=20000 SEED=1
 	@$(BIN)/python tests/executors/fuzz.py --cases $(or $(N),2000) --seed $(or $(SEED),1)
+
+kill: $(STAMP) ## kill processes at random points and check what they leave: make kill N=200 SEED=1 ENGINE=sail
+	@$(BIN)/python tests/kill/kill.py --points $(or $(N),40) --seed $(or $(SEED),1) --engine $(or $(ENGINE),sail)
 
 style: $(STAMP) ## ruff, ruff format and mypy
 	$(BIN)/ruff check .

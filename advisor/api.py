@@ -185,6 +185,12 @@ class Advisor:
         found.look()
         return found
 
+    def look_again(self) -> None:
+        """Look at the tables' sizes and histories again when they are next needed: they have changed."""
+        self.__dict__.pop("statistics", None)
+        if self._runner is not None:
+            self._runner.judge = PriceJudge(self._model)
+
     def _opened(self, spark: SparkSession | None, write: bool = False) -> Runner:
         from executors.runner import Runner
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -395,6 +396,51 @@ def refresh(
     _say(advisor.said, as_json)
     if as_json:
         _print_json({"views": {each.view: answers.refresh_json(each) for each in done}})
+
+
+@app.command()
+def watch(
+    workload: WorkloadPath,
+    interval: Annotated[float, typer.Option(help="Seconds between two looks at the logs.", min=0.05)] = 1.0,
+    idle: Annotated[
+        float, typer.Option(help="Seconds of quiet after which deferred views are refreshed; 0: never.", min=0)
+    ] = 60.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, refresh what is due, and end.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Follow the logs of the tables, whoever writes them, and keep the stored views as the plan says.
+
+    Immediate views are refreshed with each new version, deferred ones before they are too old, or when it is quiet.
+    SIGTERM ends it after the refresh that is under way. With --json each refresh is one line of JSON.
+    """
+    from threading import Event
+
+    from advisor import answers
+    from advisor.api import Advisor
+    from advisor.watch import Watcher
+    from executors.runner import Refresh
+    from profiles.words import many
+
+    def tell(done: Refresh) -> None:
+        if as_json:
+            print(json.dumps({"view": done.view, **answers.refresh_json(done)}, ensure_ascii=False), flush=True)
+        else:
+            print(answers.refresh_line(done), flush=True)
+
+    def warn(line: str) -> None:
+        print(f"advisor: {line}", file=sys.stderr, flush=True)
+
+    advisor, stopped = Advisor(workload), Event()
+    advisor.stored()
+    watcher = Watcher(advisor, interval, idle, tell, warn)
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    if once:
+        watcher.tick()
+    else:
+        advisor.runner()
+        _say([*advisor.said, f"watching {many(len(advisor.workload.tables), 'table')}"], as_json)
+        watcher.run(stopped)
+    watcher.advisor.recorder.flush()
 
 
 @app.command()

@@ -274,7 +274,7 @@ class DeltaLog:
         for version in range(self.version, max(-1, self.version - _UPKEEP), -1):
             if self._entry(version).exists():
                 commit = _parse_commit(version, self._entry(version).read_text())
-                if commit.advisor_note or commit.operation != "OPTIMIZE":
+                if commit.advisor_note or not commit.operation.startswith(("OPTIMIZE", "VACUUM")):
                     return commit.advisor_note
         return {}
 
