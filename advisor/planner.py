@@ -9,7 +9,7 @@ the saving is not worth a change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -70,16 +70,12 @@ def decide(
     budget_bytes: float | None = None,
 ) -> dict[str, Decision]:
     """The choice for every view; `views` has each after those it reads, `readers` those that read each directly."""
-    choice: Choice = {}
-    offers: dict[str, Offers] = {}
-    for view in views:
-        choice[view] = QUERY_MODIFICATION
-    found: dict[str, Offer] = {}
-    groups = components(views, readers)
-    for group in groups:
-        _settle(group, views, choice, found, offers, price, readers)
-    group_of = {view: group for group in groups for view in group}
-    decisions = {view: _decision(view, views[view], choice, offers, price, group_of[view]) for view in views}
+    made: dict[str, Decision] = {}
+    for names in components(views, readers):
+        group = _Group(tuple(names), price)
+        choice = _settled(group, views, readers)
+        made |= {view: _decision(view, views[view], choice, group) for view in names}
+    decisions = {view: made[view] for view in views}
     if budget_bytes is not None:
         decisions = _within(budget_bytes, decisions)
     return decisions
@@ -89,15 +85,11 @@ def offers_given(
     views: Iterable[str], readers: Mapping[str, Sequence[str]], price: Pricer, choice: Mapping[str, str]
 ) -> dict[str, Offers]:
     """The offers of every view, each with what it changes in the work of others, when these are kept as chosen."""
-    given, found = dict[str, Offers](), dict[str, Offer]()
-    whole: dict[str, Offers] = {}
-    for group in components(views, readers):
-        for view in reversed(group):
-            given[view] = price(view, choice, found)
-            found[view] = _offered(given[view], choice[view])
-        for view in group:
-            whole[view] = _with_others(view, dict(choice), given, price, group)
-    return whole
+    found: dict[str, Offers] = {}
+    for names in components(views, readers):
+        group = _Group(tuple(names), price)
+        found |= {view: _with_others(view, {name: choice[name] for name in names}, group) for view in names}
+    return found
 
 
 def permitted_candidates(view: spec.View, offers: Offers) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -146,51 +138,59 @@ def components(views: Iterable[str], readers: Mapping[str, Sequence[str]]) -> li
     return list(groups.values())
 
 
-def _settle(
-    group: Sequence[str],
-    views: Mapping[str, spec.View],
-    choice: Choice,
-    found: dict[str, Offer],
-    offers: dict[str, Offers],
-    price: Pricer,
-    readers: Mapping[str, Sequence[str]],
-) -> None:
+@dataclass
+class _Group:
+    """Views that are connected by reading each other, priced together; each stands after those it reads."""
+
+    views: tuple[str, ...]
+    price: Pricer
+    _priced: dict[tuple[str, ...], tuple[dict[str, Offers], dict[str, Offer]]] = field(default_factory=dict)
+
+    def priced(self, choice: Choice) -> tuple[dict[str, Offers], dict[str, Offer]]:
+        """What each view is offered when they are kept so, and the offer that it takes."""
+        key = tuple(choice[view] for view in self.views)
+        if key not in self._priced:
+            made: dict[str, Offers] = {}
+            taken: dict[str, Offer] = {}
+            for view in reversed(self.views):
+                made[view] = self.price(view, choice, taken)
+                taken[view] = _offered(made[view], choice[view])
+            self._priced[key] = made, taken
+        return self._priced[key]
+
+    def cost(self, choice: Choice) -> float:
+        """What they cost a day when they are kept so."""
+        return sum(offer.a_day for offer in self.priced(choice)[1].values())
+
+
+def _settled(group: _Group, views: Mapping[str, spec.View], readers: Mapping[str, Sequence[str]]) -> Choice:
     """Let one view after the other take what makes the group cheapest, then also views with their readers."""
-
-    def total(trial: Choice) -> tuple[float, dict[str, Offers]]:
-        made: dict[str, Offers] = {}
-        seen: dict[str, Offer] = {}
-        for view in reversed(group):
-            made[view] = price(view, trial, seen)
-            seen[view] = _offered(made[view], trial[view])
-        return sum(offer.a_day for offer in seen.values()), made
-
-    for view in reversed(group):
-        offers[view] = price(view, choice, found)
-        allowed, _ = permitted_candidates(views[view], offers[view])
-        choice[view] = cheapest(offers[view].costs(allowed))
-        found[view] = offers[view].offers[choice[view]]
-    if len(group) == 1:
-        return
-    alone = [[view] for view in group]
-    pairs = [[view, reader] for view in group for reader in readers[view]] if len(group) <= _PAIRED else []
-    mine = {view: choice[view] for view in group}
+    choice = dict.fromkeys(group.views, QUERY_MODIFICATION)
+    found: dict[str, Offer] = {}
+    for view in reversed(group.views):
+        offers = group.price(view, choice, found)
+        allowed, _ = permitted_candidates(views[view], offers)
+        choice[view] = cheapest(offers.costs(allowed))
+        found[view] = offers.offers[choice[view]]
+    if len(group.views) == 1:
+        return choice
+    alone = [[view] for view in group.views]
+    paired = len(group.views) <= _PAIRED
+    pairs = [[view, reader] for view in group.views for reader in readers[view]] if paired else []
     for moves in [alone, alone + pairs]:
         for _ in range(_PASSES):
             moved = False
             for these in moves:
-                least, made = total(mine)
+                least, (made, _) = group.cost(choice), group.priced(choice)
                 ways = [permitted_candidates(views[view], made[view])[0] for view in these]
                 for candidates in product(*ways):
-                    trial = {**mine, **dict(zip(these, candidates, strict=True))}
-                    cost, _ = total(trial)
+                    trial = {**choice, **dict(zip(these, candidates, strict=True))}
+                    cost = group.cost(trial)
                     if cost < least * (1 - 1e-9):
-                        least, mine, moved = cost, trial, True
+                        least, choice, moved = cost, trial, True
             if not moved:
                 break
-    _, made = total(mine)
-    offers.update(made)
-    choice.update({view: _offered(made[view], mine[view]).candidate for view in group})
+    return {view: offer.candidate for view, offer in group.priced(choice)[1].items()}
 
 
 def _offered(offers: Offers, candidate: str) -> Offer:
@@ -201,15 +201,8 @@ def _offered(offers: Offers, candidate: str) -> Offer:
     return offers.offers[cheapest(offers.costs(same))]
 
 
-def _decision(
-    view: str,
-    given: spec.View,
-    choice: Choice,
-    offers: Mapping[str, Offers],
-    price: Pricer,
-    group: Sequence[str],
-) -> Decision:
-    mine = _with_others(view, choice, offers, price, group)
+def _decision(view: str, given: spec.View, choice: Choice, group: _Group) -> Decision:
+    mine = _with_others(view, choice, group)
     permitted, excluded = permitted_candidates(given, mine)
     today = today_of(given, mine)
     declared = given.today.seconds if given.today is not None else None
@@ -238,38 +231,22 @@ def _declared(offer: Offer, seconds: float) -> Vector:
     return found
 
 
-def _with_others(
-    view: str,
-    choice: Choice,
-    offers: Mapping[str, Offers],
-    price: Pricer,
-    group: Sequence[str],
-) -> Offers:
+def _with_others(view: str, choice: Choice, group: _Group) -> Offers:
     """A view's offers, each with what it changes in the work of the views that it is connected with, its group."""
-    if len(group) == 1:
-        return offers[view]
+    now, taken = group.priced(choice)
+    if len(group.views) == 1:
+        return now[view]
 
-    def others(trial: Choice) -> tuple[Vector, Offers]:
-        seen: dict[str, Offer] = {}
-        whole, own = constant(0.0), offers[view]
-        for each in reversed(group):
-            made = price(each, trial, seen)
-            seen[each] = _offered(made, trial[each])
-            if each == view:
-                own = made
-            else:
-                whole = whole + seen[each].seconds
-        return whole, own
+    def others(taken: Mapping[str, Offer]) -> Vector:
+        return sum((offer.seconds for each, offer in taken.items() if each != view), constant(0.0))
 
-    choice = {each: choice[each] for each in group}
-    now, _ = others(choice)
-    found = {}
-    for candidate in offers[view].offers:
-        rest, own = others({**choice, view: candidate})
-        offer = own.offers[candidate]
-        more = rest - now
+    before, found = others(taken), {}
+    for candidate in now[view].offers:
+        made, taken = group.priced({**choice, view: candidate})
+        offer = made[view].offers[candidate]
+        more = others(taken) - before
         found[candidate] = replace(offer, seconds=offer.seconds + more, others=float(more[CENTRE]))
-    return replace(offers[view], offers=found)
+    return replace(now[view], offers=found)
 
 
 def today_of(view: spec.View, offers: Offers) -> str:

@@ -21,7 +21,7 @@ from sqlglot import exp
 from advisor.offers import QUERY_MODIFICATION, Item, Offer, Offers, Rates, strategy_of
 from costmodels import schedule, spark
 from costmodels.axis import CENTRE, QUERIES, UPDATES, Vector, constant, swept, vector
-from costmodels.cardinality import Cardinality, Relation
+from costmodels.cardinality import Cardinality, Relation, Shape
 from costmodels.spark import Change, Known, Layout, Step, Work
 from executors.executor import executors
 from profiles.coefficients import MachineProfile
@@ -107,13 +107,15 @@ class SparkModel:
         return Known(relations, layouts, frozenset(together))
 
     def _relation(self, table: TableStatistics) -> Relation:
-        known: dict[str, Vector] = {}
+        known: dict[Expr | str, Vector] = {}
 
         def selected(each: Expr) -> Vector:
-            name = text(each)
-            if name not in known:
-                known[name] = among(each.unnest(), name)
-            return known[name]
+            if each not in known:  # the same condition, under another alias, has the same text
+                name = text(each)
+                if name not in known:
+                    known[name] = among(each.unnest(), name)
+                known[each] = known[name]
+            return known[each]
 
         def among(each: Expr, name: str) -> Vector:
             """The part of the rows with a condition: sampled as a whole, else from its parts as if independent."""
@@ -207,6 +209,10 @@ class SparkModel:
         return self.view(name, stored).offers(demand, sharers)
 
 
+_Planned = tuple[Plan, tuple[spark.Stage, ...], dict[int, Shape]]
+"""A plan, the statements of its delta program, and the shapes of its rules as far as they are known."""
+
+
 @dataclass
 class _View:
     """The work that one view makes, with some of the views below it stored."""
@@ -215,7 +221,7 @@ class _View:
     name: str
     below: frozenset[str]
     _maintained: dict[tuple[object, ...], tuple[list[Step], Vector]] = field(default_factory=dict)
-    _plans: dict[tuple[str, ...], tuple[Plan, tuple[spark.Stage, ...]] | None] = field(default_factory=dict)
+    _plans: dict[tuple[str, ...], _Planned | None] = field(default_factory=dict)
     _rebuilds: dict[str, list[Step]] = field(default_factory=dict)
     _offers: dict[tuple[object, ...], Offers] = field(default_factory=dict)
 
@@ -309,7 +315,7 @@ class _View:
         """The part of its rows that a condition on its columns keeps: that of the columns they come from."""
         if self.program is None:
             return None
-        before, after = self._needed, needed_rows(self.program, each)
+        before, after = self.definition.needed, needed_rows(self.program, each)
         part = constant(1.0)
         for name, wanted in after.items():
             if wanted is not None and wanted != before.get(name) and name in self.model.tables.relations:
@@ -376,7 +382,7 @@ class _View:
 
     def evaluate(self, program: Program, where: Expr | None = None) -> Work:
         """Evaluating a program over the sources, of the rows that a filter asks for."""
-        before = self._needed if program is self.program else needed_rows(program)
+        before = self.definition.needed if program is self.program else needed_rows(program)
         needed, share = before, {}
         if where is not None:
             needed = needed_rows(program, where)
@@ -385,11 +391,6 @@ class _View:
                     share[name] = self._part(name, before[name], wanted)
         now = self.now if program is self.program and not share else None
         return spark.evaluated(program, self.known, needed, share, now)
-
-    @cached_property
-    def _needed(self) -> dict[str, Expr | None]:
-        """The rows of its sources that can matter to it."""
-        return {} if self.program is None else needed_rows(self.program)
 
     @cached_property
     def virtual(self) -> list[Step]:
@@ -455,7 +456,7 @@ class _View:
         found = self._planned(algorithm, tuple(changes))
         if found is None:  # too large when several change at once
             return self.rebuild("recompute"), self.relation.rows
-        plan, statements = found
+        plan, statements, shapes = found
         steps: list[Step] = []
         rows = constant(0.0)
         for step in plan.maintain:
@@ -464,7 +465,7 @@ class _View:
                     assert self.program is not None
                     relations = {n: self.known.relations[n] for n in self.definition.relations}
                     cards = spark.change_of(
-                        delta, self.program, plan.states, relations, changes, self._inexact, self.now
+                        delta, self.program, plan.states, relations, changes, self._inexact, self.now, shapes
                     )
                     if apply:
                         steps += spark.followed(delta, statements, plan.states, self.known, changes, cards)
@@ -478,15 +479,15 @@ class _View:
                     raise AssertionError("maintenance answers no read")
         return steps, rows
 
-    def _planned(self, algorithm: str, changed: tuple[str, ...]) -> tuple[Plan, tuple[spark.Stage, ...]] | None:
-        """The plan for what has changed, and its statements; None where the algorithm has none."""
+    def _planned(self, algorithm: str, changed: tuple[str, ...]) -> _Planned | None:
+        """The plan for what has changed; None where the algorithm has none."""
         key = (algorithm, *changed)
         if key not in self._plans:
             plan = executors()[algorithm].plan(self.definition, changed)
             self._plans[key] = None
             if isinstance(plan, Plan):
                 deltas = [step.delta for step in plan.maintain if isinstance(step, ApplyDelta)]
-                self._plans[key] = plan, tuple(stage for delta in deltas for stage in spark.staged(delta))
+                self._plans[key] = plan, tuple(stage for delta in deltas for stage in spark.staged(delta)), {}
         return self._plans[key]
 
     @cached_property

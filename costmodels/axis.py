@@ -7,7 +7,7 @@ name ("orders.rows"): whoever mentions it sees the same ones. A number that is n
 from __future__ import annotations
 
 import zlib
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,12 @@ QUERIES = slice(UPDATES.stop, UPDATES.stop + len(FACTORS))
 SIZE = QUERIES.stop
 
 
+@lru_cache(maxsize=4096)
 def constant(value: float) -> Vector:
-    """A number that is not in doubt."""
-    return np.asarray([value], dtype=float)
+    """A number that is not in doubt; nobody may write into it."""
+    found: Vector = np.asarray([value], dtype=float)
+    found.flags.writeable = False
+    return found
 
 
 def vector(estimate: Estimate, name: str) -> Vector:

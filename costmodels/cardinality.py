@@ -29,14 +29,56 @@ _COMPARED = 1 / 3
 """The part of the pairs that passes an inequality between two relations, as System R has it."""
 
 
-_columns: dict[int, tuple[Expr, tuple[exp.Column, ...]]] = {}
+Variable = tuple[str, str]
+"""Alias and column."""
 
 
-def columns_of(expression: Expr) -> tuple[exp.Column, ...]:
-    """The columns in an expression of a program: looked up once, as the trees of programs never change."""
-    if id(expression) not in _columns:
-        _columns[id(expression)] = expression, tuple(columns_in(expression))
-    return _columns[id(expression)][1]
+def _variables(node: Expr) -> tuple[Variable, ...]:
+    """The variables in an expression, each once."""
+    return tuple(dict.fromkeys((c.table, c.name) for c in columns_in(node)))
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A condition that selects rows, and what it looks at."""
+
+    condition: Expr
+    aliases: frozenset[str]
+    columns: frozenset[str]
+    variable: Variable | None
+    """The one whose values it selects, if it looks at no other; a NULL is no value."""
+
+
+class Shape:
+    """What the numbers of a rule do not change: its conditions, and which values of its subgoals are equal."""
+
+    def __init__(self, rule: Rule, transitive: bool) -> None:
+        self.relations = {s.alias: s.relation for s in rule.subgoals}
+        self._head = rule.head
+        self._made_of: dict[int, tuple[Variable, ...]] = {}
+        self.selecting: list[_Condition] = []
+        joining = []
+        for condition in rule.conditions:
+            variables = _variables(condition)
+            aliases = frozenset(alias for alias, _ in variables)
+            if not aliases <= self.relations.keys():
+                continue
+            if len(aliases) > 1 and isinstance(condition, exp.EQ | exp.NullSafeEQ):
+                joining.append(condition)
+            else:
+                only = variables[0] if len(variables) == 1 and condition.find(exp.Is) is None else None
+                self.selecting.append(_Condition(condition, aliases, frozenset(name for _, name in variables), only))
+        self.joined = [
+            [(alias, each.name if isinstance(each, exp.Column) else "") for each in group for alias in _aliases(each)]
+            for group in _groups(joining, transitive)
+        ]
+        """The classes of equal values: of each the alias, and the column unless it is calculated."""
+
+    def made_of(self, place: int) -> tuple[Variable, ...]:
+        """What a value of the head is calculated from."""
+        if place not in self._made_of:
+            self._made_of[place] = _variables(self._head[place])
+        return self._made_of[place]
 
 
 def distinct_among(distinct: Vector, rows: Vector, of: Vector | None = None) -> Vector:
@@ -140,6 +182,8 @@ class Cardinality:
     relations: Mapping[str, Relation]
     stale: Mapping[str, Vector] = field(default_factory=dict)
     """Per predicate whose state is kept, the part of the touched groups that is evaluated again."""
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    """By rule; those of one program may share them."""
     _found: dict[str, Relation] = field(default_factory=dict)
     _rules: dict[int, Vector] = field(default_factory=dict)
     _kept: dict[int, tuple[dict[str, Vector], dict[tuple[str, str], Vector]]] = field(default_factory=dict)
@@ -167,7 +211,7 @@ class Cardinality:
         places = {name: i for i, name in enumerate(predicate.body)}
 
         def values(name: str) -> Vector:
-            found = (self._values(rule, rule.head[places[name]], rows) for rule, rows in parts)
+            found = (self._values(rule, places[name], rows) for rule, rows in parts)
             return np.minimum(sum(found, constant(0.0)), body)
 
         distinct = Values(places, values)
@@ -194,17 +238,17 @@ class Cardinality:
         if len(predicate.rules) != 1:
             return distinct_among(_product(distinct[c] for c in columns), rows)
         (rule,) = predicate.rules
-        values = (rule.head[predicate.body.index(name)] for name in columns)
-        return self._distinct(rule, [c for value in values for c in columns_of(value)], rows)
+        values = (self._shape(rule).made_of(predicate.body.index(name)) for name in columns)
+        return self._distinct(rule, [each for value in values for each in value], rows)
 
-    def _distinct(self, rule: Rule, columns: Iterable[exp.Column], rows: Vector) -> Vector:
+    def _distinct(self, rule: Rule, columns: Iterable[tuple[str, str]], rows: Vector) -> Vector:
         """How many combinations of values some columns of a rule's subgoals take among so many rows."""
-        relations = {s.alias: s.relation for s in rule.subgoals}
+        relations = self._shape(rule).relations
         kept, passing = self._kept[id(rule)]
         together: dict[str, dict[str, None]] = {}
-        for column in columns:
-            if column.table in relations:
-                together.setdefault(column.table, {})[column.name] = None
+        for alias, name in columns:
+            if alias in relations:
+                together.setdefault(alias, {})[name] = None
         whole, of = constant(1.0), constant(1.0)
         for alias, names in together.items():
             relation = self[relations[alias]]
@@ -220,46 +264,41 @@ class Cardinality:
         return self._rules[id(rule)]
 
     def _rule_rows(self, rule: Rule) -> Vector:
-        relations = {s.alias: s.relation for s in rule.subgoals}
+        shape = self._shape(rule)
+        relations = shape.relations
         rows = constant(1.0)
         kept = {alias: self[relation].rows for alias, relation in relations.items()}
         passing: dict[tuple[str, str], Vector] = {}
         self._kept[id(rule)] = kept, passing
-        for each in kept.values():
-            rows = rows * each
-        joining = []
-        for condition in rule.conditions:
-            tables = {c.table for c in columns_of(condition)}
-            if not tables <= set(relations):
-                continue
-            if len(tables) > 1 and isinstance(condition, exp.EQ | exp.NullSafeEQ):
-                joining.append(condition)
-                continue
-            part = self._passing(condition, tables, relations)
+        for number in kept.values():
+            rows = rows * number
+        for each in shape.selecting:
+            part = self._passing(each.condition, each.aliases, each.columns, relations)
             rows = rows * part
-            if len(tables) == 1:
-                (alias,) = tables
+            if len(each.aliases) == 1:
+                (alias,) = each.aliases
                 kept[alias] = kept[alias] * part
-                names = {c.name for c in columns_of(condition)}
-                if len(names) == 1 and condition.find(exp.Is) is None:  # a NULL is no value
-                    mine = alias, names.pop()
-                    passing[mine] = passing.get(mine, constant(1.0)) * part
-        for group in _groups(joining, self.program.transitive):
+                if each.variable is not None:
+                    passing[each.variable] = passing.get(each.variable, constant(1.0)) * part
+        for group in shape.joined:
             rows = rows * self._joined(group, relations)
         for negation in rule.negations:
-            rows = rows * self._unmatched(rule, negation)
+            rows = rows * self._unmatched(shape, negation)
         return rows
 
-    def _joined(self, group: list[Expr], relations: Mapping[str, str]) -> Vector:
+    def _shape(self, rule: Rule) -> Shape:
+        if id(rule) not in self.shapes:
+            self.shapes[id(rule)] = Shape(rule, self.program.transitive)
+        return self.shapes[id(rule)]
+
+    def _joined(self, group: Sequence[Variable], relations: Mapping[str, str]) -> Vector:
         """The part of all combinations in which the values of one class are equal."""
         known: dict[str, tuple[Vector, str]] = {}
-        for each in group:
-            for alias in {c.table for c in columns_of(each)}:
-                relation = self[relations[alias]]
-                plain = isinstance(each, exp.Column)
-                values = relation.values(each.name) if plain else relation.rows / 10
-                if alias not in known or float(values[0]) > float(known[alias][0][0]):
-                    known[alias] = np.maximum(values, 1.0), each.name if plain else ""
+        for alias, column in group:
+            relation = self[relations[alias]]
+            values = relation.values(column) if column else relation.rows / 10
+            if alias not in known or float(values[0]) > float(known[alias][0][0]):
+                known[alias] = np.maximum(values, 1.0), column
         part = constant(1.0)
         ordered = sorted(known.items(), key=lambda item: float(item[1][0][0]))
         for i, (alias, (values, column)) in enumerate(ordered[1:], 1):
@@ -271,8 +310,9 @@ class Cardinality:
         name, of = (each.partition("@")[0] for each in (relation, other))
         return self[relation].joins.get((column, of, its_column), self[other].joins.get((its_column, name, column)))
 
-    def _passing(self, condition: Expr, tables: set[str], relations: Mapping[str, str]) -> Vector:
-        names = {c.name for c in columns_of(condition)}
+    def _passing(
+        self, condition: Expr, tables: Collection[str], names: Collection[str], relations: Mapping[str, str]
+    ) -> Vector:
         if COUNT in names:
             return constant(0.5)
         if STALE in names:
@@ -293,26 +333,31 @@ class Cardinality:
             return 1 / np.maximum(relation.distinct[column], 1.0)
         return constant(_default(condition))
 
-    def _unmatched(self, rule: Rule, negation: Negation) -> Vector:
+    def _unmatched(self, shape: Shape, negation: Negation) -> Vector:
         """The part of the rows for which nothing matches: those whose values are not among the relation's."""
         others = self[negation.relation].rows
-        relations = {s.alias: s.relation for s in rule.subgoals}
+        relations = shape.relations
         compared = [value.unnest() for _, value in negation.arguments]
-        columns = dict.fromkeys((c.table, c.name) for v in compared if not isinstance(v, exp.Is) for c in columns_of(v))
+        columns = dict.fromkeys(each for v in compared if not isinstance(v, exp.Is) for each in _variables(v))
         known = [self[relations[alias]].values(name) for alias, name in columns if alias in relations]
         if known:
             return np.clip(1 - others / _product(known), 0.05, 1.0)
         # NOT IN asks besides whether either side holds a NULL.
         for value in compared:
-            tables = {c.table for c in columns_of(value)}
-            if tables and tables <= set(relations):
-                return 1 - self._passing(value, tables, relations) * np.minimum(others, 1.0)
+            over = _variables(value)
+            tables = {table for table, _ in over}
+            if tables and tables <= relations.keys():
+                return 1 - self._passing(value, tables, {name for _, name in over}, relations) * np.minimum(others, 1.0)
         return np.clip(1 - others, 0.5, 1.0)
 
-    def _values(self, rule: Rule, value: Expr, rows: Vector) -> Vector:
+    def _values(self, rule: Rule, place: int, rows: Vector) -> Vector:
         """How many distinct values an expression of a rule's head takes."""
-        columns = columns_of(value)
+        columns = self._shape(rule).made_of(place)
         return self._distinct(rule, columns, rows) if columns else np.minimum(constant(1.0), rows)
+
+
+def _aliases(node: Expr) -> Iterable[str]:
+    return dict.fromkeys(alias for alias, _ in _variables(node))
 
 
 def _groups(equalities: Iterable[Expr], transitive: bool) -> list[list[Expr]]:

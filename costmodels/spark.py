@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from sqlglot import exp
 
 from costmodels.axis import CENTRE, Vector, constant, vector
-from costmodels.cardinality import Cardinality, Relation
+from costmodels.cardinality import Cardinality, Relation, Shape
 from profiles.coefficients import QUANTITIES, MachineProfile
 from profiles.statistics import Estimate
 from views.catalog import CLOCK
 from views.deltas import DELTA, NEW, OLD, STORED, outputs, split_relation
 from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, Subgoal, reachable
-from views.stages import Origins, key_origins, riders, stage_program, stages, used_columns
+from views.stages import Origins, key_origins, riders, stages, used_columns
 from views.states import State
 from views.trees import conjuncts
 
@@ -61,7 +62,7 @@ class Work:
             self.quantities[name] = vector if known is None else known + vector
 
     def include(self, other: Work, times: Vector | float = 1.0) -> None:
-        self.add(**{name: amount * times for name, amount in other.quantities.items()})
+        self.add(**(other if isinstance(times, float) and times == 1.0 else other.times(times)).quantities)
 
     def times(self, number: Vector | float) -> Work:
         return Work({name: amount * number for name, amount in self.quantities.items()})
@@ -90,8 +91,9 @@ class Layout:
     key: tuple[str, ...] = ()
     foreign_keys: Mapping[str, str] = field(default_factory=dict)
     """Column: the `table.column` it points to."""
+    _known: dict[str, Vector] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def bytes(self) -> Vector:
         return self.rows * self.row_bytes(self.column_bytes)
 
@@ -102,9 +104,15 @@ class Layout:
         """The part of its files that can hold one of so many values of each column."""
         part = constant(1.0)
         for column, values in keys.items():
-            one = np.clip(self.overlap.get(column, constant(1.0)), 1e-9, 1.0)
-            part = np.minimum(part, -np.expm1(values * np.log1p(-np.minimum(one, 1 - 1e-12))))
+            part = np.minimum(part, -np.expm1(values * self._missed(column)))
         return np.maximum(part, self._one_file) if keys else part
+
+    def _missed(self, column: str) -> Vector:
+        """The logarithm of the part of the files in which one value of a column does not lie."""
+        if column not in self._known:
+            one = np.clip(self.overlap.get(column, constant(1.0)), 1e-9, 1.0)
+            self._known[column] = np.log1p(-np.minimum(one, 1 - 1e-12))
+        return self._known[column]
 
     def part_where(self, condition: Expr | None, relation: Relation) -> Vector:
         """The part of its files that can hold a row for which a condition holds."""
@@ -120,7 +128,7 @@ class Layout:
                     part = part if found is None else np.minimum(part, found + one)
         return np.clip(part, self._one_file, 1.0)
 
-    @property
+    @cached_property
     def _one_file(self) -> Vector:
         return 1 / np.maximum(self.files, 1.0)
 
@@ -229,10 +237,12 @@ def change_of(
     changes: Mapping[str, Change],
     inexact: Collection[tuple[str, str]] = (),
     now: Cardinality | None = None,
+    shapes: dict[int, Shape] | None = None,
 ) -> Cardinality:
     """How many rows the predicates of a delta program have.
 
-    `inexact` is that of `inexact_columns`, `now` are the sizes of the view's own predicates, where known.
+    `inexact` is that of `inexact_columns`, `now` are the sizes of the view's own predicates, where known, and `shapes`
+    those of the delta program's rules, which are added to.
     """
     view = delta.view.removesuffix(DELTA)
     now = Cardinality(program, relations) if now is None else now
@@ -245,7 +255,7 @@ def change_of(
         kept = now[state.predicate.name]
         found[state.table + STORED] = Relation(kept.rows, {c: d for c, d in kept.distinct.items() if c in state.keys})
     stale = {s.predicate.name: constant(0.0) for s in states}
-    cards = Cardinality(delta, found, stale)
+    cards = Cardinality(delta, found, stale, {} if shapes is None else shapes)
     deleted = max((change.deleted for change in changes.values()), default=0.0)
     for state in states:
         name = state.predicate.name
@@ -368,7 +378,10 @@ def staged(program: Program) -> tuple[Stage, ...]:
         along = riders(program, name, {*wanted, *gates})
         ridden |= {(rider.predicate, rider.number) for rider, _ in along}
         given = known[name].given
-        query = taken_apart(stage_program(program, name, along, True, done), done)
+        # What rides along in a statement reads nothing besides the stage.
+        kept = tuple(p for p in program.predicates if p.name not in done)
+        below = reachable(Program(name, known[name].columns, kept, program.transitive), [name])
+        query = taken_apart(below, done)
         found.append(Stage(name, query, (given,) if given else ()))
         done |= {name, *(rider.predicate for rider, _ in along if rider.predicate in gates)}
     for name in wanted:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from views.definition import Definition
-from views.pushdown import needed_rows
 from views.steps import Evaluate, Plan
 
 
@@ -16,5 +15,4 @@ class QueryModification:
     stores = False
 
     def plan(self, view: Definition, changed: Collection[str]) -> Plan:
-        needed = needed_rows(view.program) if view.program is not None else dict.fromkeys(view.relations)
-        return Plan(view.view, self.name, (), (Evaluate(view.view, view.evaluated, needed),))
+        return Plan(view.view, self.name, (), (Evaluate(view.view, view.evaluated, view.needed),))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from views.definition import Definition
-from views.pushdown import needed_rows
 from views.steps import Plan, ReadStored, Replace
 
 
@@ -16,6 +15,5 @@ class Recompute:
     stores = True
 
     def plan(self, view: Definition, changed: Collection[str]) -> Plan:
-        needed = needed_rows(view.program) if view.program is not None else dict.fromkeys(view.relations)
-        steps = (Replace(view.view, view.evaluated, needed),) if changed else ()
+        steps = (Replace(view.view, view.evaluated, view.needed),) if changed else ()
         return Plan(view.view, self.name, steps, (ReadStored(view.view, view.columns),))

@@ -17,14 +17,16 @@ from itertools import combinations
 from pathlib import Path
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 
 from profiles.statistics import TableStatistics
 from views.definition import Definition
 from views.equalities import classes
 from views.filters import parse_filter
 from views.rules import Aggregate, Expr, Partitioned, Predicate, Program, Rule, Set, body_column
+from views.trees import rewritten
 
+_SPARK = Dialect.get_or_raise("spark")
 _WHOLE = ("tinyint", "smallint", "int", "integer", "bigint", "long")
 _BROKEN = ("float", "double", "decimal")
 _TOGETHER = 8
@@ -80,10 +82,8 @@ class _Wanted:
 
 def text(expression: Expr) -> str:
     """An expression over one table's columns as it is spelled here: without the alias that a rule gives the table."""
-    plain = expression.unnest().transform(
-        lambda node: body_column(node.name) if isinstance(node, exp.Column) else node, copy=True
-    )
-    return plain.sql(dialect="spark", comments=False)
+    plain = rewritten(expression.unnest(), lambda c: body_column(c.name))
+    return plain.sql(dialect=_SPARK, comments=False)
 
 
 def value_text(expressions: Iterable[str]) -> str:

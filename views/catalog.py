@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 CLOCK = "__clock"
 """A base table of one row: the moment of the statement, so that a day that turns is a change like any other."""
@@ -39,11 +40,18 @@ class Catalog:
         'Orders'
         """
         folded = spelling.casefold()
-        for name, relation in self.relations.items():
-            if name.casefold() == folded:
-                return relation
-        return self.relations.get(self.spelled.get(folded, ""))
+        return self.relations.get(self.folded.get(folded, self.spelled.get(folded, "")))
+
+    @cached_property
+    def folded(self) -> Mapping[str, str]:
+        """The names by themselves in lower case; of two that differ in case only, the first."""
+        found: dict[str, str] = {}
+        for name in self.relations:
+            found.setdefault(name.casefold(), name)
+        return found
 
     def extended(self, relation: Relation) -> Catalog:
-        """This catalog and one relation more: a view that later ones may read."""
-        return Catalog({**self.relations, relation.name: relation}, self.spelled)
+        """This catalog and one relation more, or one that is known better."""
+        found = Catalog({**self.relations, relation.name: relation}, self.spelled)
+        vars(found)["folded"] = {relation.name.casefold(): relation.name, **self.folded}
+        return found

@@ -6,9 +6,10 @@ are errors; text mixes with everything because Spark casts it, and what is not k
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NoReturn
 
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
@@ -16,6 +17,7 @@ from views.catalog import Catalog
 from views.errors import ViewError
 from views.places import fragment, place
 
+_SPARK = Dialect.get_or_raise("spark")
 _TIMES = exp.DataType.TEMPORAL_TYPES
 _FAMILIES = {
     "a number": exp.DataType.NUMERIC_TYPES,
@@ -34,21 +36,35 @@ _SURE = {
 
 
 def check_types(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
-    """The query with its types, if no expression contradicts them; else a ViewError with the place."""
+    """The query, typed in place, if no expression contradicts its types; else a ViewError with the place."""
     read = {table.name for table in query.find_all(exp.Table)} & catalog.relations.keys()
     columns: dict[str, object] = {
-        name: {c: t or "unknown" for c, t in catalog.relations[name].columns.items()} for name in read
+        name: {c: _built(t or "unknown") for c, t in catalog.relations[name].columns.items()} for name in read
     }
     schema = MappingSchema(columns, dialect="spark", normalize=False)
-    typed: exp.Query = annotate_types(query.copy(), schema=schema, dialect="spark")
+    typed: exp.Query = annotate_types(query, schema=schema, dialect="spark")
     for node in typed.walk():
         _check(node, label)
     return typed
 
 
+@cache
+def _built(kind: str) -> exp.DataType:
+    found = exp.DataType.build(kind, dialect="spark", udt=True)
+    found.transform(_SPARK.normalize_identifier, copy=False)
+    return found
+
+
 def compares_alike(query: exp.Query) -> bool:
     """Whether every equality of a typed query compares values of one kind, so that equality is transitive."""
     return all(_kind(node.this) == _kind(node.expression) for node in query.find_all(exp.EQ, exp.NullSafeEQ, exp.NEQ))
+
+
+def forget_types(query: exp.Query) -> None:
+    """Leave a typed query only the types of its output columns, in place: whoever copies it carries them all along."""
+    for node in query.walk():
+        if not (isinstance(node.parent, exp.Select) and node.arg_key == "expressions"):
+            node.type = None
 
 
 def column_type(node: exp.Expr) -> str:
@@ -63,7 +79,12 @@ def column_type(node: exp.Expr) -> str:
     exact = kind.this in _SURE and not kind.expressions
     inexact = kind.this in exp.DataType.FLOAT_TYPES and not value.find(exp.Avg, exp.Div)
     decimal = kind.this == exp.DataType.Type.DECIMAL and bool(kind.expressions) and plain
-    return kind.sql(dialect="spark").lower() if exact or inexact or decimal else ""
+    return _spelled(kind) if exact or inexact or decimal else ""
+
+
+@cache
+def _spelled(kind: exp.DataType) -> str:
+    return kind.sql(dialect="spark").lower()
 
 
 def _kind(node: exp.Expr) -> str | None:

@@ -16,23 +16,25 @@ from functools import cached_property
 from sqlglot import exp
 
 from views.catalog import CLOCK, NOW, TODAY, Catalog, Relation
-from views.check_types import check_types, column_type, compares_alike
+from views.check_types import check_types, column_type, compares_alike, forget_types
 from views.errors import ViewError
 from views.merge import merge
 from views.parsing import parse
 from views.places import place
 from views.prune import prune
+from views.pushdown import needed_rows
 from views.qualify import qualify
 from views.reasons import STRUCTURAL, Reason, find_reasons
 from views.references import references, spelling
 from views.render import query_of
-from views.rules import Partitioned, Program
+from views.rules import Expr, Partitioned, Program
 from views.spelling import did_you_mean
 from views.translation import translate
+from views.trees import forget_marks
 from views.unfold import unfold
 
 QUERY_PASSES: tuple[Callable[[exp.Query, Catalog, str], exp.Query], ...] = (qualify, check_types)
-"""Each makes a query more explicit, or finds what is wrong with it."""
+"""Each makes a query more explicit, in place, or finds what is wrong with it."""
 
 PROGRAM_PASSES: tuple[Callable[[Program], Program], ...] = (unfold, prune, merge)
 """Each makes a program simpler and leaves its meaning alone."""
@@ -66,6 +68,11 @@ class Definition:
         return self.query
 
     @cached_property
+    def needed(self) -> Mapping[str, Expr | None]:
+        """Per relation that it reads, the condition that every row which matters meets; None where all may matter."""
+        return needed_rows(self.program) if self.program is not None else dict.fromkeys(self.relations)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Changes when the meaning may have: not with spaces, comments or the case of keywords."""
         return hashlib.sha256(self.query.sql(dialect="spark", comments=False).encode()).hexdigest()[:16]
@@ -74,7 +81,10 @@ class Definition:
 def define(view: str, sql: str, catalog: Catalog, label: str | None = None) -> Definition:
     """The definition of one view over a catalog of what it may read."""
     label = label or f"view {view!r}"
-    query = parse(sql, label)
+    return _defined(view, parse(sql, label), catalog, label)
+
+
+def _defined(view: str, query: exp.Query, catalog: Catalog, label: str) -> Definition:
     read = _resolved(query, catalog, label)
     reasons = find_reasons(query)
     blank = [relation for relation in read if not relation.columns]
@@ -85,7 +95,11 @@ def define(view: str, sql: str, catalog: Catalog, label: str | None = None) -> D
     catalog = catalog.extended(CLOCK_RELATION)
     for pass_ in QUERY_PASSES:
         query = pass_(query, catalog, label)
-    program = replace(translate(query, catalog, view, label), transitive=compares_alike(query))
+    transitive = compares_alike(query)
+    forget_types(query)
+    program = replace(translate(query, catalog, view, label), transitive=transitive)
+    for expression in program.expressions():
+        forget_marks(expression)
     for change in PROGRAM_PASSES:
         program = change(program)
     relations = tuple(name for name in program.relations if name != CLOCK)
@@ -98,7 +112,7 @@ def define_all(
     """The definitions of views that may read each other, each after those it reads."""
     spelled = {name.casefold(): name for name in texts}
     done: dict[str, Definition] = {}
-    unbuilt = {view: Relation(view, {}) for view in texts}
+    catalog = Catalog({**catalog.relations, **{view: Relation(view, {}) for view in texts}}, catalog.spelled)
 
     def visit(view: str, above: tuple[str, ...]) -> None:
         nonlocal catalog
@@ -107,18 +121,17 @@ def define_all(
         if view in above:
             cycle = " → ".join([*above[above.index(view) :], view])
             raise ViewError(f"{label(above[-1])}: views read each other in a circle: {cycle}", "break the circle")
-        for table in references(parse(texts[view], label(view))):
+        query = parse(texts[view], label(view))
+        for table in references(query):
             if (below := spelled.get(spelling(table).casefold())) is not None:
                 visit(below, (*above, view))
-        known = Catalog({**catalog.relations, **unbuilt}, catalog.spelled)
-        found = define(view, texts[view], known, label(view))
+        found = _defined(view, query, catalog, label(view))
         read = [done[name] for name in found.relations if name in done]
         worse = tuple(Reason("READS_NOT_INCREMENTAL", f"reads {d.view!r}") for d in read if d.reasons)
         kept = tuple(reason for reason in found.reasons if not _of_view(reason, done))
         done[view] = replace(found, reasons=kept + worse)
         types = dict(zip(found.columns, map(column_type, found.query.selects), strict=False))
         catalog = catalog.extended(Relation(view, {c: types.get(c, "") for c in found.columns}))
-        del unbuilt[view]
 
     for view in texts:
         visit(view, ())

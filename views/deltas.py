@@ -388,7 +388,7 @@ def _signed(relation: str, columns: Iterable[str], sign: int) -> Rule:
 
 def _count(number: int) -> Expr:
     """A count of the type that change sets have: some engines do not widen it in a union."""
-    return exp.cast(exp.Literal.number(number), exp.DataType.Type.BIGINT)
+    return exp.Cast(this=exp.Literal.number(number), to=exp.DataType(this=exp.DataType.Type.BIGINT))
 
 
 def _alive(state: State, suffix: str) -> tuple[Expr, ...]:
@@ -400,7 +400,8 @@ def _alive(state: State, suffix: str) -> tuple[Expr, ...]:
 
 
 def _state_row(state: State, alias: str, suffix: str = "") -> tuple[Expr, ...]:
-    return tuple(column(alias, c + ("" if c in state.keys else suffix)) for c in state.columns)
+    keys = state.keys
+    return tuple(column(alias, c + ("" if c in keys else suffix)) for c in state.columns)
 
 
 def _stored_state(state: State) -> Rule:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from views.rules import Expr
+Expr = exp.Expr
 
 
 def classes(conditions: Iterable[Expr], transitive: bool) -> dict[Expr, list[Expr]]:

@@ -17,7 +17,7 @@ def place(node: exp.Expr) -> str:
     >>> place(sqlglot.parse_one("SELECT a,\\n  b FROM t").selects[1])
     'line 2, column 3: '
     """
-    marks = [each.meta for each in node.walk() if "line" in each.meta]
+    marks = [each.meta for each in node.walk() if each.meta_get("line") is not None]
     if not marks:
         return ""
     first = min(marks, key=lambda mark: (mark["line"], mark["start"]))

@@ -27,8 +27,7 @@ from views.trees import is_atom
 
 
 def qualify(query: exp.Query, catalog: Catalog, label: str) -> exp.Query:
-    """The same query with explicit names; `label` starts every error message."""
-    query = query.copy()
+    """The query, in place, with explicit names; `label` starts every error message."""
     names = _Names(catalog, label)
     outputs = names.query(query, None, {})
     seen: dict[str, str] = {}
@@ -95,7 +94,7 @@ class _Names:
 
     def __init__(self, catalog: Catalog, label: str) -> None:
         self.catalog, self.label = catalog, label
-        self.taken = {name.casefold() for name in catalog.relations}
+        self.taken = set(catalog.folded)
         self.aliases: set[str] = set()
 
     def fail(self, node: exp.Expr, problem: str, hint: str) -> NoReturn:
@@ -558,7 +557,7 @@ def _output_name(projection: exp.Expr) -> str:
 
 def _marked(node: exp.Expr, origin: exp.Expr) -> exp.Expr:
     """The node with the place of what it replaces, for messages of later passes."""
-    marks = [each.meta for each in origin.walk() if "line" in each.meta]
+    marks = [each.meta for each in origin.walk() if each.meta_get("line") is not None]
     if marks:
         node.meta.update(min(marks, key=lambda mark: (mark["line"], mark["start"])))
     return node

@@ -12,10 +12,13 @@ first. A predicate may name itself in a rule: the program is then recursive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
+
+from views.equalities import classes
 
 Expr = exp.Expr
 
@@ -54,9 +57,19 @@ class Rule:
     times: Expr | None = None
     """How often a row is derived, where that is not once: EXCEPT ALL and INTERSECT ALL."""
 
-    @property
+    @cached_property
     def relations(self) -> tuple[str, ...]:
         return (*(subgoal.relation for subgoal in self.subgoals), *(negation.relation for negation in self.negations))
+
+    @cached_property
+    def relation_of(self) -> Mapping[str, str]:
+        """By alias, the relation of each subgoal."""
+        return {subgoal.alias: subgoal.relation for subgoal in self.subgoals}
+
+    @cached_property
+    def equal(self) -> Mapping[Expr, list[Expr]]:
+        """For each side of an equality, what the conditions make equal to it where `=` is transitive."""
+        return classes(self.conditions, transitive=True)
 
     def expressions(self) -> Iterator[Expr]:
         """Every expression of the rule."""
@@ -131,10 +144,20 @@ class Predicate:
             case Partitioned(windows=windows):
                 return (*self.body, *(name for name, _ in windows))
 
-    @property
+    @cached_property
     def relations(self) -> tuple[str, ...]:
         """What it reads, each once."""
         return tuple(dict.fromkeys(name for rule in self.rules for name in rule.relations))
+
+    def expressions(self) -> Iterator[Expr]:
+        """Every expression of its rules and of what is made of their rows."""
+        for rule in self.rules:
+            yield from rule.expressions()
+        match self.form:
+            case Aggregate(calls=calls):
+                yield from (call for _, call in calls)
+            case Partitioned(windows=windows, order=order):
+                yield from (*(window for _, window in windows), *order)
 
     @property
     def recursive(self) -> bool:
@@ -156,12 +179,17 @@ class Program:
         """The predicate that is the view."""
         return self.predicates[-1]
 
-    @property
+    @cached_property
     def relations(self) -> tuple[str, ...]:
         """The base tables and other views that it reads, each once, in the order of first use."""
         own = {predicate.name for predicate in self.predicates}
         read = (name for predicate in self.predicates for name in predicate.relations)
         return tuple(dict.fromkeys(name for name in read if name not in own))
+
+    def expressions(self) -> Iterator[Expr]:
+        """Every expression of its predicates."""
+        for predicate in self.predicates:
+            yield from predicate.expressions()
 
     @property
     def found_by(self) -> tuple[str, ...]:
@@ -202,9 +230,9 @@ def reachable(program: Program, roots: Iterable[str]) -> Program:
 
 def column(alias: str, name: str) -> exp.Column:
     """The variable `alias.name` of a rule."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
+    return exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=alias, quoted=True))
 
 
 def body_column(name: str) -> exp.Column:
     """A column of a predicate's own body, as aggregates and windows name it."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))

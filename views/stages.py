@@ -131,8 +131,8 @@ def key_origins(program: Program, predicate: Predicate, rule: Rule, subgoal: Sub
     `{"o_custkey": (("customer@delta", "c_custkey"),)}` says that only orders of customers in the change matter.
     """
     known = {each.name: each for each in program.predicates}
-    same = classes(rule.conditions, program.transitive)
-    by_alias = {s.alias: s.relation for s in rule.subgoals}
+    same = rule.equal if program.transitive else classes(rule.conditions, transitive=False)
+    by_alias = rule.relation_of
     found: dict[str, Origins] = {}
     for mine, equals in same.items():
         if isinstance(mine, exp.Column) and mine.table == subgoal.alias:
@@ -190,7 +190,7 @@ def used_columns(program: Program) -> dict[str, set[str]]:
             names = {s.alias: _without_state(s.relation) for s in rule.subgoals if s.relation not in own}
             for name in names.values():
                 found.setdefault(name, set())
-            for each in rule.expressions():
+            for each in rule.expressions() if names else ():
                 for c in columns_in(each):
                     table = c.table
                     if table in names:

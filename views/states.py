@@ -90,10 +90,12 @@ class State:
     def row(self, alias: str, suffix: str = "") -> tuple[Expr, ...]:
         """The predicate's row, from the columns of a state under an alias."""
 
-        def named(c: exp.Column) -> Expr:
-            return column(alias, c.name + (suffix if c.name not in self.keys else ""))
+        own = self.keys
 
-        keys: list[Expr] = [column(alias, key) for key in self.keys]
+        def named(c: exp.Column) -> Expr:
+            return column(alias, c.name + (suffix if c.name not in own else ""))
+
+        keys: list[Expr] = [column(alias, key) for key in own]
         return (*keys, *(rewritten(value, named) for _, value in self.values))
 
 

@@ -57,6 +57,12 @@ def columns_in(node: exp.Expr) -> list[exp.Column]:
     return found
 
 
+def forget_marks(node: exp.Expr) -> None:
+    """Take from an expression, in place, its types and its places in a text: whoever copies it carries them along."""
+    for each in node.walk():
+        each.type, each._meta = None, None
+
+
 def operand(node: exp.Expr) -> exp.Expr:
     """The expression as one side of a comparison."""
     return node if is_atom(node) else exp.Paren(this=node)

@@ -194,7 +194,8 @@ class _Derivation:
                 among = self.make(f"{other.relation}@keys", keys, Rule(tuple(keys.values()), (by,)), form=Set())
                 old = (Subgoal(among, "@keys"), *old)
                 same = tuple(exp.NullSafeEQ(this=column("@keys", c), expression=column("@old", c)) for c in keys)
-        once = exp.cast(exp.Literal.number(1), "bigint", dialect="spark")  # as in change sets: not all engines widen it
+        kind = exp.DataType(this=exp.DataType.Type.BIGINT)  # as in change sets: not all engines widen it
+        once = exp.Cast(this=exp.Literal.number(1), to=kind)
         there = Rule((*(column("@old", c) for c in columns), once), old, (), same)
         gone = tuple(column("@delta", c) for c in (*columns, COUNT))
         deleted = exp.LT(this=gone[-1].copy(), expression=exp.Literal.number(0))

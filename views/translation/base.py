@@ -29,7 +29,7 @@ class Base:
     def __init__(self, catalog: Catalog, view: str, label: str, query: exp.Query) -> None:
         self.catalog, self.view, self.label = catalog, view, label
         self.predicates: dict[str, Predicate] = {}
-        self.taken = {name.casefold() for name in catalog.relations} | {view.casefold()}
+        self.taken = {*catalog.folded, view.casefold()}
         self.aliases = {each.alias_or_name for each in query.find_all(exp.Table, exp.Subquery, exp.Values)}
         self.ctes = {cte.alias: cte.this for cte in query.find_all(exp.CTE)}
         self.translated: dict[str, str] = {}
