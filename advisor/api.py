@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from advisor.recording import Recorder
+    from advisor.replanning import Replan
     from advisor.runs import Run
     from advisor.saved import Chosen, SavedProposal
     from advisor.switching import Application, Applied
@@ -460,6 +461,12 @@ class Advisor:
         from advisor.replay import replay
 
         return replay(self, **how)
+
+    def replan(self, **how: Any) -> Replan:
+        """The nightly job; `how` is that of `advisor.replanning.replan`."""
+        from advisor.replanning import replan
+
+        return replan(self, **how)
 
     def register(self) -> list[str]:
         """Every view as a temporary view of the session, under its own name and as it is now."""

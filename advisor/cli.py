@@ -652,6 +652,58 @@ def run(
 
 
 @app.command()
+def replan(
+    workload: WorkloadPath,
+    apply_it: Annotated[bool, typer.Option("--apply", help="Put the changes into force.")] = False,
+    max_changes: Annotated[int | None, typer.Option(help="Apply so many at most, the biggest savings first.")] = None,
+    min_saving: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Apply only what saves that much a day, like 1m.")
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit with 10 when something changed.")
+    ] = False,
+    history: Annotated[bool, typer.Option("--history", help="Print the nights so far and do nothing.")] = False,
+    sample_rows: SampleRows = None,
+    as_json: Json = False,
+) -> None:
+    """The nightly job: look again, learn from what was measured, and say what should change and why.
+
+    The proposal is written beside the workload, and the night is added to .advisor/history.md.
+    """
+    from advisor.api import Advisor
+    from advisor.nights import history_text, read_nights
+    from profiles.units import seconds
+    from views.errors import WorkloadError
+
+    advisor = Advisor(workload)
+    if history:
+        nights = read_nights(advisor.workload.folder)
+        if as_json:
+            _print_json({"nights": [each.as_json() for each in nights]})
+        else:
+            print(history_text(nights).rstrip())
+        return
+    try:
+        least = 0.0 if min_saving is None else seconds(min_saving)
+    except ValueError as error:
+        raise WorkloadError(f"--min-saving: {error}") from None
+    found = advisor.replan(
+        apply=apply_it,
+        max_changes=max_changes,
+        min_saving=least,
+        sample_rows=sample_rows,
+        progress=_told(quiet=as_json),
+    )
+    _say(advisor.said, as_json)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        print(found.text())
+    if detailed_exitcode and found.changed:
+        raise typer.Exit(10)
+
+
+@app.command()
 def version(as_json: Json = False) -> None:
     """Print the version."""
     from importlib.metadata import version as installed

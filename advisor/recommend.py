@@ -69,7 +69,7 @@ def recommend(
         page_costs=pages,
         ignored=tuple(made.ignored(chosen)),
         price=workload.price,
-        statistics={name: _described(known[name]) for name in sorted(used)},
+        statistics={name: described(known[name]) for name in sorted(used)},
     )
 
 
@@ -273,7 +273,7 @@ def _updated(view: str, model: _Spark | _Hanson, decision: Decision) -> Sequence
     return sorted(n for n in names if known[n].updates_per_day.value > 0) or sorted(names)
 
 
-def _described(table: TableStatistics) -> dict[str, object]:
+def described(table: TableStatistics) -> dict[str, object]:
     """What was known of a table, for the proposal."""
     names = ("rows", "row_bytes", "files", "updates_per_day", "rows_per_update")
     return {name: _estimate(getattr(table, name)) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from profiles.statistics import Estimate
 from views.deltas import COUNT
 
 if TYPE_CHECKING:
-    from storage.log import Commit
+    from storage.log import Commit, DeltaLog
 
 _MILLISECONDS_A_DAY = 86_400_000
 _NO_CHANGE = ("OPTIMIZE", "VACUUM", "CREATE TABLE", "SET ", "UNSET ", "ADD ", "CHANGE ", "CONVERT", "FSCK", "REORG",
@@ -21,6 +21,7 @@ _NO_CHANGE = ("OPTIMIZE", "VACUUM", "CREATE TABLE", "SET ", "UNSET ", "ADD ", "C
 _INSERTED = ("num_added_rows", "num_target_rows_inserted", "numTargetRowsInserted", "numOutputRows")
 _DELETED = ("num_deleted_rows", "num_target_rows_deleted", "numTargetRowsDeleted", "numDeletedRows")
 _MODIFIED = ("num_updated_rows", "num_target_rows_updated", "numTargetRowsUpdated", "numUpdatedRows")
+_MOST_RECENT = 20_000
 _FOOTERS = 20
 """Change files whose footers are read: enough for an average."""
 
@@ -62,12 +63,35 @@ def update_history(history: Sequence[Commit], folder: Path) -> UpdateHistory:
         per_day = Estimate(count / days, low / days, high / days, "measured")
     else:
         per_day = Estimate(float(count), low, high * 10, "derived")
+    return _sized(UpdateHistory(per_day, times=times), updates, folder)
+
+
+def recent_history(log: DeltaLog, since: float, now: float) -> UpdateHistory:
+    """The update transactions of a table between two moments; what was cleaned out of the log is not counted."""
+    updates: list[Commit] = []
+    version = log.version
+    while version > 0 and len(updates) < _MOST_RECENT:
+        found = log.commits(version - 1, version)
+        if not found or found[0].timestamp / 1000 < since:
+            break
+        if not found[0].operation.upper().startswith(_NO_CHANGE):
+            updates.append(found[0])
+        version -= 1
+    count, days = len(updates), max(now - since, 1.0) * 1000 / _MILLISECONDS_A_DAY
+    noise = 2 * count**0.5
+    per_day = Estimate(count / days, max(count - noise, 0.0) / days, (count + max(noise, 1.0)) / days, "measured")
+    times = tuple(sorted(commit.timestamp / 1000 for commit in updates))
+    return _sized(UpdateHistory(per_day, times=times), updates, log.root) if updates else UpdateHistory(per_day)
+
+
+def _sized(history: UpdateHistory, updates: Sequence[Commit], folder: Path) -> UpdateHistory:
+    """The history with the rows that one of its transactions changes, and how."""
     sizes = [size for commit in updates if (size := _from_metrics(commit)) is not None] or _from_files(updates, folder)
     rows, tuples, gone = (sum(size[i] for size in sizes) for i in range(3))
     if rows <= 0:
-        return UpdateHistory(per_day, times=times)
+        return history
     mean = Estimate.of(rows / len(sizes), "measured")
-    return UpdateHistory(per_day, mean, tuples / rows, gone / tuples, times)
+    return replace(history, rows=mean, changes_per_row=tuples / rows, deletes=gone / tuples)
 
 
 def _from_metrics(commit: Commit) -> tuple[float, float, float] | None:
