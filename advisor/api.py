@@ -406,7 +406,7 @@ class Advisor:
         return None if where is None else parse_filter(where, columns, f"view {view!r}")
 
     def refresh(self, *views: str) -> list[Refresh]:
-        """Bring stored views up to date, all of them when none is named."""
+        """Bring stored views up to date, all of them when none is named; one that fails keeps no other from it."""
         for view in views:
             self.definition(view)
         runner = self.runner()
@@ -417,7 +417,11 @@ class Advisor:
                 f"view {virtual[0]!r} is virtual: there is nothing to refresh", "apply a stored strategy"
             )
         with self.recorder.command("refresh"):
-            return [runner.refresh(view) for view in wanted if runner.is_stored(view)]
+            done = [runner.attempt(view) for view in wanted if runner.is_stored(view)]
+        for each in done:
+            if each.error is not None:
+                raise each.error
+        return done
 
     def verify(self, *views: str) -> list[Comparison]:
         """Compare stored views with their definitions, evaluated now; pending changes are applied first."""

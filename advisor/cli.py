@@ -383,20 +383,27 @@ def refresh(
     select: Select = None,
     exclude: Exclude = None,
 ) -> None:
-    """Bring stored views up to date."""
+    """Bring stored views up to date; one that fails keeps no other from it."""
     from advisor import answers
     from advisor.api import Advisor
+    from views.errors import ExecutionError
 
     advisor = Advisor(workload)
-    wanted = views or advisor.stored(select or (), exclude or ())
-    done = []
+    wanted = [advisor.definition(view).view for view in views or ()] or advisor.stored(select or (), exclude or ())
+    done, failed = [], None
     with _progress("refreshing", len(wanted), quiet=as_json) as step:
         for view in wanted:
-            done += advisor.refresh(view)
-            step(answers.refresh_line(done[-1]))
+            try:
+                done += advisor.refresh(view)
+                step(answers.refresh_line(done[-1]))
+            except ExecutionError as error:
+                step(f"{view}: FAILED")
+                failed = failed or error
     _say(advisor.said, as_json)
     if as_json:
         _print_json({"views": {each.view: answers.refresh_json(each) for each in done}})
+    if failed is not None:
+        raise failed
 
 
 @app.command()

@@ -6,7 +6,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
     from storage.staging import Change
 
+MOST_LOOKS = 20
+"""How often it is looked for a moment without a transaction under way, before the newest versions have to do."""
+TIDY_EVERY = 100
+"""Commits of a stored view after which it is looked for files that nobody needs any more."""
+KEPT_HOURS = 168
+"""How long such files stay for those who still read an earlier version."""
 ATTEMPTS = 5
 """How often a refresh begins again where other processes store the same view."""
 KEEP_LONGER = "keep history longer or refresh more often"
@@ -76,11 +82,21 @@ class Runner(Relations):
     """How the view that is being stored was planned to be brought up to date, how it is, and why."""
 
     def look(self) -> None:
-        """Carry abandoned transactions to their end and move to the newest versions; versions stand still after."""
-        if self.session is not None:
-            recover(self.warehouse / "_advisor" / "intents", self.tables)
-        for table in self.tables.values():
-            table.log.refresh()
+        """Move to the newest versions, at which no transaction is half committed; versions stand still after.
+
+        Transactions that were abandoned are carried to their end, and those under way waited for. Versions that are
+        found before and after a moment without any were there together.
+        """
+        intents = self.warehouse / "_advisor" / "intents"
+        versions: dict[str, int] | None = None
+        for _ in range(MOST_LOOKS):
+            if self.session is not None:
+                recover(intents, self.tables)
+            quiet = not any(intents.glob("*.json"))
+            found = {name: table.log.refresh() for name, table in self.tables.items()}
+            if quiet and found == versions:
+                break
+            versions = found
         self.moment = time.time()
 
     # Reads
@@ -116,6 +132,8 @@ class Runner(Relations):
         if done.ran is not None:
             forget_failure(self.warehouse, view)
             self.told(done)
+            if done.version and done.version % TIDY_EVERY == 0:
+                self.tidy(view)
         return done
 
     def _refreshed(self, view: str) -> Refresh:
@@ -332,16 +350,30 @@ class Runner(Relations):
         shutil.rmtree(waste, ignore_errors=True)
         return dropped
 
+    def tidy(self, view: str) -> None:
+        """Delete what a stored view, its states and refreshes that died have left behind and nobody needs any more.
+
+        The refresh is done already: what keeps this from working is left to the next time.
+        """
+        with suppress(AdvisorError, OSError):
+            above = [self.stored(name) for name in self.stored_views if view in self.definitions[name].relations]
+            self.table(view).vacuum([table.log for table in above if table is not None], KEPT_HOURS)
+            for state in self.states(view):
+                self.table_named(state.table).vacuum((), KEPT_HOURS)
+            for scratch in (self.warehouse / "_advisor" / "scratch").glob("*"):
+                if scratch.stat().st_mtime < time.time() - KEPT_HOURS * 3600:
+                    shutil.rmtree(scratch, ignore_errors=True)
+
     # Updates
 
     def update(self, what: Mapping[str, Change] | str) -> tuple[dict[str, int], list[Refresh]]:
         """One update transaction, and the immediate views that it sets off."""
         versions = update(self.tables, what, intents_folder=self.warehouse / "_advisor" / "intents")
-        done = []
-        for view in self.definitions if versions else ():
-            if self.kept(view).strategy == "immediate" and set(self.base_tables(view)) & set(versions):
-                done.append(self.attempt(view))
-        return versions, done
+        changed = {view for view in self.definitions if set(self.base_tables(view)) & set(versions)}
+        immediate = [view for view in self.definitions if view in changed and self.kept(view).strategy == "immediate"]
+        if immediate:
+            self.look()
+        return versions, [self.attempt(view) for view in immediate]
 
     def attempt(self, view: str) -> Refresh:
         """Refresh a view; where that fails the view stays behind, and the next refresh catches up."""

@@ -9,6 +9,7 @@ are taken back by the inverse change, whose commits name the intent too: a death
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import random
@@ -27,6 +28,9 @@ from storage.reading import read_files
 from storage.staging import ATTEMPTS, Change, Prepared, commit_part, prepare
 from storage.table import Table
 from views.errors import AdvisorError, ConflictError, ExecutionError, TableError, UpdateError
+
+_FORGOTTEN_SECONDS = 86_400.0
+"""An intent that has been written for so long is written by nobody."""
 
 
 def carry_out(parts: Sequence[Prepared], folder: Path) -> dict[str, int]:
@@ -89,7 +93,11 @@ def _give_up(path: Path, parts: Sequence[Prepared]) -> bool:
 def recover(folder: Path, tables: Mapping[str, Table]) -> list[str]:
     """Carry every abandoned intent to its end; returns the ids of those that were."""
     done = []
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+    for path in sorted(folder.glob("*.new")):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < time.time() - _FORGOTTEN_SECONDS:
+                path.unlink()  # its writer died before there was an intent
+    for path in sorted(folder.glob("*.json")):
         with _open_locked(path) as handle:
             if handle is None:
                 continue

@@ -17,6 +17,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from advisor.cli import main
+from executors.runner import Runner
 
 pytestmark = pytest.mark.engine("sail")
 
@@ -179,6 +180,29 @@ def test_refresh_brings_stored_views_up_to_date(applied: Command) -> None:
     assert (code, err, json.loads(out)["views"]["spent"]["ran"]) == (0, "", None)
     code, out, _ = applied("refresh", "--exclude", "spent", "--json")
     assert (code, list(json.loads(out)["views"])) == (0, ["count_all"])
+
+
+def test_a_view_that_fails_keeps_no_other_from_its_refresh(applied: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    applied("update", "--sql", "DELETE FROM orders WHERE k = 1")
+    original = Runner.build
+
+    def build(self: Runner, view: str) -> None:
+        if view == "spent":
+            raise OSError(28, "No space left on device")
+        original(self, view)
+
+    monkeypatch.setattr(Runner, "build", build)
+    (applied_version, *_) = applied("update", "--sql", "DELETE FROM orders WHERE k = 2")[1].splitlines()
+    assert applied_version == "orders: version 2"
+    code, out, err = applied("refresh")
+    assert (code, out.splitlines()) == (3, ["spent: FAILED", "count_all: up to date"])
+    assert "No space left on device" in err
+    spent = json.loads(applied("status", "--json")[1])["views"]["spent"]
+    assert "No space left on device" in spent["error"]["message"]
+    assert "FAILED" in applied("status")[1]
+    monkeypatch.undo()
+    assert applied("refresh")[0] == 0
+    assert json.loads(applied("status", "--json")[1])["views"]["spent"]["error"] is None
 
 
 def test_verify_is_exit_code_1_when_a_view_differs(applied: Command, shop: Path) -> None:

@@ -16,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from executors.keeping import Keeping
 from executors.runner import Runner
 from executors.testing import assert_same_rows, bag, stored_rows
+from storage.log import DeltaLog
 from storage.staging import Change
 from storage.table import Table, create_table
 from storage.types import spark_types
@@ -422,3 +423,53 @@ def test_compare_looks_at_the_base_tables_through_stored_views(shop: Shop) -> No
     assert runner.refresh("above").ran == "recompute"
     found = runner.compare("above")
     assert (found.missing, found.unexpected) == (1, 1)
+
+
+def test_a_transaction_of_two_tables_is_seen_whole_or_not_at_all(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process commits while a runner looks: after the first table was looked at, and before the second."""
+    runner, other = shop.runner({"v": TOTALS}), Shop.__new__(Shop)
+    other.spark, other.warehouse = shop.spark, shop.warehouse
+    other.tables = {name: Table(shop.spark, table.root, name=name) for name, table in shop.tables.items()}
+    writer, original, looks = other.runner({"v": TOTALS}), DeltaLog.refresh, list[DeltaLog]()
+
+    def refresh(self: DeltaLog) -> int:
+        found = original(self)
+        if self is shop.tables["r"].log:
+            looks.append(self)
+            if len(looks) == 1:
+                writer.update({"r": Change(rows(k=[4], v=[4])), "s": Change(rows(k=[3], w=["z"]))})
+        return found
+
+    monkeypatch.setattr(DeltaLog, "refresh", refresh)
+    runner.look()
+    assert (shop.tables["r"].version, shop.tables["s"].version) == (1, 1)
+    assert len(looks) == 3, "once more than it takes to find the same versions twice"
+
+
+@pytest.mark.parametrize("algorithm", ["counting", "recompute"])
+def test_what_a_stored_view_leaves_behind_is_deleted_when_nobody_needs_it(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
+    views = {"below": TOTALS, "above": "SELECT SUM(total) AS all_of_it FROM below"}
+    kept = Keeping("deferred", algorithm)
+    runner = shop.runner(views, kept)
+    runner.refresh("above")
+    for k in range(20, 24):
+        runner.update({"r": Change(rows(k=[k], v=[1]), rows(k=[k - 1], v=[1]) if k > 20 else None)})
+        runner.refresh("below")
+    files = set(shop.warehouse.rglob("*.parquet"))
+    monkeypatch.setattr("executors.runner.KEPT_HOURS", 0)
+    monkeypatch.setattr("executors.runner.TIDY_EVERY", 1)
+    runner.update({"r": Change(rows(k=[30], v=[1]))})
+    runner.refresh("below")
+    assert files - set(shop.warehouse.rglob("*.parquet")), "nothing was deleted"
+    assert runner.refresh("above").because == "below changed", "what it has not seen was kept"
+    shop.assert_stored(views)
+
+    def refused(*_: object) -> None:
+        raise OSError(13, "Permission denied")
+
+    monkeypatch.setattr(Table, "vacuum", refused)
+    runner.update({"r": Change(rows(k=[31], v=[1]))})
+    assert runner.refresh("above").ran is not None
+    shop.assert_stored(views)

@@ -149,7 +149,7 @@ class Bank:
             assert_same_rows(advisor.query(view).toArrow(), wanted[view], f"query of {view}")
         behind = {each.view: each.pending for each in advisor.status() if each.pending}
         assert not behind, f"still pending after a refresh: {behind}"
-        intents = list((self.folder / "warehouse" / "_advisor" / "intents").glob("*"))
+        intents = list((self.folder / "warehouse" / "_advisor" / "intents").glob("*.[js]*"))
         assert not intents, f"transactions that nobody carried to their end: {intents}"
 
     def check_books(self, tables: dict[str, pa.Table]) -> None:
