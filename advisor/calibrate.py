@@ -24,7 +24,7 @@ from costmodels.calibration import Fit, Observation, fit
 from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
 from profiles.measurements import FOLDER as MEASUREMENTS
 from profiles.measurements import read_measurements
-from profiles.words import duration, many
+from profiles.words import duration, many, tiny
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, priced_as
 from views.errors import EstimationError, WorkloadError
@@ -143,7 +143,7 @@ def calibration_text(found: Calibration, path: Path) -> str:
     """What was measured, for a person."""
     before, after = asdict(found.before.coefficients), asdict(found.after.coefficients)
     rows = [("quantity", "before", "now", "runs")]
-    rows += [(n, each(before[n]), each(after[n]), str(_runs(found.fit, n))) for n in QUANTITIES]
+    rows += [(n, tiny(before[n]), tiny(after[n]), str(_runs(found.fit, n))) for n in QUANTITIES]
     made = f"{len(found.runs)} kinds of run in {duration(found.seconds)}" if found.micro else f"{len(found.runs)} runs"
     return "\n".join(
         (
@@ -172,7 +172,7 @@ def _pages(found: Fit | None) -> list[str]:
     """C1, C2 and C3 for the page model, in a line."""
     if found is None:
         return []
-    costs = ", ".join(f"{name} {each(ms / 1000)}" for name, ms in found.coefficients.items())
+    costs = ", ".join(f"{name} {tiny(ms / 1000)}" for name, ms in found.coefficients.items())
     before, unseen = f"{found.error_before:.2f}", f"{found.error_unseen:.2f}"
     if not found.fitted:
         return [f"page model: {costs} stay; they are within {before}, fitted ones {unseen} for views left out"]
@@ -192,17 +192,6 @@ def _page_costs(found: Fit) -> dict[str, Any]:
 def predicted(coefficients: dict[str, float], run: Run) -> float:
     """The seconds that a run should take."""
     return sum(coefficients[name] * amount for name, amount in run.quantities.items())
-
-
-def each(seconds: float) -> str:
-    """
-    >>> each(7.0), each(0.0123), each(3e-7), each(1.5e-9), each(0)
-    ('7 s', '12 ms', '0.3 µs', '1.5 ns', '0')
-    """
-    for unit, size, least in (("s", 1.0, 1.0), ("ms", 1e-3, 1e-3), ("µs", 1e-6, 1e-7), ("ns", 1e-9, 0.0)):
-        if seconds > 0 and seconds >= least:
-            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
-    return "0"
 
 
 def _runs(fit: Fit, name: str) -> int:

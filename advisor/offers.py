@@ -6,7 +6,7 @@ A candidate is `strategy/algorithm`, and `query_modification` by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,16 +118,23 @@ class Turn:
     strategy: str
 
 
-def turning_point(offers: Offers, permitted: Iterable[str], what: str, strategy: str) -> Turn | None:
+def turning_point(
+    offers: Offers,
+    permitted: Iterable[str],
+    what: str,
+    strategy: str,
+    kind: Callable[[str], str] = strategy_of,
+) -> Turn | None:
     """The rate nearest to today's at which a strategy stops being the cheapest; None when the choice holds throughout.
 
-    `what` is updates or queries. Costs between two points of the sweep are taken to lie on a straight line.
+    `what` is updates or queries; `kind` says what of a candidate must change. Costs between two points
+    of the sweep are taken to lie on a straight line.
     """
     part = UPDATES if what == "updates" else QUERIES
     rate = float(getattr(offers.rates, what)[CENTRE])
     best: dict[str, Vector] = {}
     for candidate in permitted:
-        cost, name = full(offers.offers[candidate].seconds)[part], strategy_of(candidate)
+        cost, name = full(offers.offers[candidate].seconds)[part], kind(candidate)
         best[name] = np.minimum(cost, best[name]) if name in best else cost
     if rate <= 0 or len(best) < 2 or strategy not in best:
         return None

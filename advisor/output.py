@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from advisor.offers import Turn
 from advisor.proposal import Proposal, ViewProposal
 from advisor.wording import label
 from profiles.words import duration, factor, number
@@ -134,7 +135,7 @@ def _footnotes(
     rebuilt = sum(view.candidates.get("deferred/recompute", view.seconds) for view in views)
     totals = f"everything virtual {duration(virtual)} · everything recomputed {duration(rebuilt)}"
     yield (f"{folded} unchanged (--all shows them) · " if folded else "") + totals
-    turns = [text for view in (views if everything else shown[:3]) if (text := turn_text(view))]
+    turns = [text for view in (views if everything else shown[:3]) if (text := _turn(view))]
     if turns and not everything:
         yield "; ".join(turns) + "."
     yield from turns if everything else ()
@@ -160,13 +161,17 @@ def _footnotes(
         yield "Times are those of a disk of 1987 (30 ms a page); compare them, do not expect them."
 
 
-def turn_text(view: ViewProposal) -> str | None:
-    """The rate at which another strategy becomes the cheapest."""
+def _turn(view: ViewProposal) -> str | None:
     for turn, what in ((view.updates_turn, "updates"), (view.queries_turn, "reads")):
         if turn is not None:
-            side = "above" if turn.above else "below"
-            return f"{view.view} turns to {turn.strategy.replace('_', ' ')} {side} {number(turn.rate)} {what} a day"
+            return turn_text(view.view, turn, what)
     return None
+
+
+def turn_text(view: str, turn: Turn, what: str) -> str:
+    """The rate at which something else becomes the cheapest."""
+    side = "above" if turn.above else "below"
+    return f"{view} turns to {turn.strategy.replace('_', ' ')} {side} {number(turn.rate)} {what} a day"
 
 
 def _count(views: Sequence[ViewProposal]) -> str:

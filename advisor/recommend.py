@@ -17,6 +17,7 @@ from advisor.offers import Offer, Offers, algorithm_of, by_strategy, confidence,
 from advisor.planner import Decision, decide, offers_given, strategies
 from advisor.proposal import FOLDER, Proposal, ViewProposal
 from advisor.spark_model import SparkModel, demand_of
+from costmodels.axis import Numbers, vector
 from profiles.coefficients import MachineProfile, machine_profile, page_costs
 from profiles.definitions import definitions_of
 from profiles.sources import all_statistics
@@ -79,10 +80,11 @@ def offers_as_kept(
     definitions: Mapping[str, Definition],
     machine: MachineProfile,
     choice: Mapping[str, str],
+    numbers: Numbers = vector,
 ) -> dict[str, Offers]:
     """What each way to keep each of some views costs, while the others of them are kept as chosen."""
     readers = {view: [r for r in above if r in choice] for view, above in readers_of(definitions).items()}
-    made = _Spark(workload, statistics, definitions, machine)
+    made = _Spark(workload, statistics, definitions, machine, numbers)
     made.readers = readers
     return offers_given([view for view in definitions if view in choice], readers, made.price, choice)
 
@@ -153,8 +155,9 @@ class _Spark:
         statistics: Mapping[str, TableStatistics],
         definitions: Mapping[str, Definition],
         machine: MachineProfile,
+        numbers: Numbers = vector,
     ) -> None:
-        self.model = SparkModel(workload, statistics, definitions, machine)
+        self.model = SparkModel(workload, statistics, definitions, machine, numbers)
         self.readers = readers_of(definitions)
         clocks = Counter(view.max_staleness for view in workload.views.values())
         self.sharers = {view: clocks[given.max_staleness] for view, given in workload.views.items()}

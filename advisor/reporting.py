@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.answers import delta_explanation, kept_label
-from advisor.offers import Offer, strategy_of
+from advisor.offers import Offer, strategy_of, turning_point
 from advisor.output import priced_by, turn_text
 from advisor.plan import earlier_plans, read_plan
 from advisor.proposal import FOLDER, Proposal, ViewProposal
+from advisor.variation import COEFFICIENT, SHARES, Ends, Variation
 from advisor.wording import label
 from costmodels.axis import CENTRE, FACTORS, UPDATES, Vector, full
 from costmodels.spark import Prices, prices_of
@@ -35,6 +36,27 @@ _COMPONENT = {
     "rows_written": 4, "files_written": 4, "commits": 4,
 }  # fmt: skip
 """By quantity, the place in `results.COMPONENTS` of what it is a part of."""
+_OF_SUBJECT = {
+    "rows": "rows of {}",
+    "files": "files of {}",
+    "updates": "updates of {} a day",
+    "update rows": "rows an update of {} changes",
+    "queries": "reads of {} a day",
+    "fraction": "part of {} a read takes",
+}
+_OF_COLUMN = {
+    "values": "distinct values of {}",
+    "bytes": "bytes of {} a row",
+    "overlap": "files that hold a value of {}",
+}
+_ALWAYS = (".rows", ".updates", ".update rows", ".queries", ".fraction")
+_NOTHING = 5e-4
+"""What moves the cost by a smaller part than this is not shown."""
+NO_TRAFFIC = (
+    "No updates of its tables, or no reads, are known, so there is no map of who wins where. Declare"
+    " updates: {per_day: …} at its tables and queries: {per_day: …} at the view, or let the advisor see them."
+)
+NO_TABLE = "The view joins stored views only, or has no rules, so no part of a table can be varied; see what it reads."
 
 
 def write_report(advisor: Advisor, target: str, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Path:
@@ -51,7 +73,8 @@ def report(advisor: Advisor, select: Iterable[str] = (), exclude: Iterable[str] 
     shown = advisor.selected(select, exclude)
     proposal = advisor.proposal(sample_rows=0)
     statistics = advisor.profile(sample_rows=0)
-    views = tuple(_view(advisor, proposal, proposal.views[name]) for name in shown)
+    variation = Variation(advisor.workload, statistics, advisor.definitions, proposal)
+    views = tuple(_view(advisor, variation, proposal.views[name]) for name in shown)
     reached = {name for view in views for name in view.reads} | {n for v in shown for n in _base(advisor, v)}
     folder = advisor.workload.folder
     return results.Report(
@@ -72,14 +95,14 @@ def _base(advisor: Advisor, view: str) -> Iterator[str]:
         yield from (_base(advisor, name) if name in advisor.definitions else (name,))
 
 
-def _view(advisor: Advisor, proposal: Proposal, chosen: ViewProposal) -> results.View:
+def _view(advisor: Advisor, variation: Variation, chosen: ViewProposal) -> results.View:
     definition = advisor.definitions[chosen.view]
-    assert proposal.machine is not None
-    prices = prices_of(proposal.machine)
+    machine = variation.proposal.machine
+    assert machine is not None
+    prices = prices_of(machine)
     offers = chosen.offers
     candidates = tuple(_candidate(offer, chosen, prices) for offer in offers.offers.values())
     updates, queries = (float(rate[CENTRE]) for rate in (offers.rates.updates, offers.rates.queries))
-    turn = turn_text(chosen)
     return results.View(
         name=chosen.view,
         definition=advisor.workload.sql.get(chosen.view) or advisor.workload.views[chosen.view].datalog or "",
@@ -97,16 +120,27 @@ def _view(advisor: Advisor, proposal: Proposal, chosen: ViewProposal) -> results
         refreshes_a_day=chosen.refreshes,
         pinned=chosen.pinned,
         held=chosen.held is not None,
-        turns=(turn,) if turn is not None else (),
+        turns=tuple(_turns(chosen)),
         defaults=chosen.defaults,
         reasons=tuple(results.Reason(each.code, each.where, each.remedy) for each in definition.reasons),
         sweep=_sweep(chosen, updates, queries),
+        surface=_surface(variation, chosen, updates, queries),
+        no_surface=NO_TRAFFIC if updates <= 0 or queries <= 0 else NO_TABLE,
+        influences=tuple(_influences(variation.ends(chosen.view), chosen)),
     )
 
 
 def way(candidate: str) -> str:
     """What gives a candidate its colour: its strategy, or that it recomputes."""
     return "full refresh" if candidate.endswith("/recompute") else strategy_of(candidate).replace("_", " ")
+
+
+def _turns(chosen: ViewProposal) -> Iterator[str]:
+    """The rates at which another way to keep the view becomes the cheapest, in words."""
+    for rates, what in (("updates", "updates"), ("queries", "reads")):
+        turn = turning_point(chosen.offers, chosen.permitted, rates, way(chosen.candidate), way)
+        if turn is not None:
+            yield turn_text("it", turn, what)
 
 
 def _candidate(offer: Offer, chosen: ViewProposal, prices: Prices) -> results.Candidate:
@@ -141,11 +175,10 @@ def components(offer: Offer, prices: Prices) -> dict[str, float]:
     return {name: seconds * scale for name, seconds in found.items() if seconds}
 
 
-def by_way(chosen: ViewProposal) -> dict[str, Vector]:
-    """Per way to keep a view the cheapest of its permitted candidates, along the axis."""
+def by_way(costs: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Per way to keep a view the cost of the cheapest of its candidates."""
     found: dict[str, Vector] = {}
-    for name in chosen.permitted:
-        cost = full(chosen.offers.offers[name].seconds)
+    for name, cost in costs.items():
         found[way(name)] = np.minimum(cost, found[way(name)]) if way(name) in found else cost
     return found
 
@@ -155,8 +188,66 @@ def _sweep(chosen: ViewProposal, updates: float, queries: float) -> results.Swee
         return None
     rates = [updates * float(factor) for factor in FACTORS]
     shares = [rate / (rate + queries) for rate in rates]
-    costs = {name: tuple(map(float, cost[UPDATES])) for name, cost in by_way(chosen).items()}
+    offers = {name: full(chosen.offers.offers[name].seconds)[UPDATES] for name in chosen.permitted}
+    costs = {name: tuple(cost.tolist()) for name, cost in by_way(offers).items()}
     return results.Sweep(tuple(rates), tuple(shares), costs, updates, queries)
+
+
+def _surface(variation: Variation, chosen: ViewProposal, updates: float, queries: float) -> results.Surface | None:
+    found = variation.surface(chosen.view)
+    if found is None:
+        return None
+    costs = by_way({name: np.asarray(cost) for name, cost in found.costs.items()})
+    squares = {name: tuple(map(tuple, cost.tolist())) for name, cost in costs.items()}
+    return results.Surface(found.table, found.parts, SHARES, squares, found.part, updates / (updates + queries))
+
+
+def _influences(found: Iterable[Ends], chosen: ViewProposal) -> Iterator[results.Influence]:
+    """The numbers that matter, or that a person would ask for."""
+    for each in found:
+        costs = by_way({name: np.asarray(ends) for name, ends in each.costs.items()})
+        mine = each.costs[chosen.candidate]
+        swing = max(mine) - min(mine)
+        if swing > _NOTHING * chosen.seconds or each.name.endswith(_ALWAYS):
+            best = [min(costs, key=lambda way, end=end: float(costs[way][end])) for end in (0, 1)]  # type: ignore[misc]
+            beaten = [
+                name if name != way(chosen.candidate) and costs[name][end] < mine[end] * (1 - 1e-9) else None
+                for end, name in enumerate(best)
+            ]
+            e = each.estimate
+            yield results.Influence(
+                spoken(each.name),
+                e.value,
+                e.lower,
+                e.upper,
+                e.source,
+                mine,
+                (beaten[0], beaten[1]),
+                time=each.name.startswith(COEFFICIENT),
+            )
+
+
+def spoken(name: str) -> str:
+    """What a number of the model is called.
+
+    >>> spoken("orders.update rows"), spoken("coefficient rows_read"), spoken("orders: `o_k` > 5")
+    ('rows an update of orders changes', 'price of rows read', 'part of orders with o_k > 5')
+    """
+    if name.startswith(COEFFICIENT):
+        return f"price of {name.removeprefix(COEFFICIENT).replace('_', ' ')}"
+    table, colon, what = name.partition(": ")
+    what = what.replace("`", "")
+    if colon:
+        left, equals, right = what.partition("=")
+        if equals and " " not in what:
+            return f"pairs of {table}.{left} and {right}"
+        simple = what.replace(", ", "").replace("_", "").isalnum()
+        return f"combinations of {what} in {table}" if simple else f"part of {table} with {what}"
+    subject, _, what = name.partition(".")
+    column, _, kind = what.rpartition(" ")
+    if column and kind in _OF_COLUMN:
+        return _OF_COLUMN[kind].format(f"{subject}.{column}")
+    return _OF_SUBJECT[what].format(subject)
 
 
 def _table(table: TableStatistics) -> results.Table:

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from advisor.offers import QUERY_MODIFICATION, Item, Offer, Offers, Rates, strategy_of
 from costmodels import schedule, spark
-from costmodels.axis import CENTRE, QUERIES, UPDATES, Vector, constant, swept, vector
+from costmodels.axis import CENTRE, QUERIES, UPDATES, Numbers, Vector, constant, swept, vector
 from costmodels.cardinality import Cardinality, Relation, Shape
 from costmodels.spark import Change, Known, Layout, Step, Work
 from executors.executor import executors
@@ -81,6 +81,8 @@ class SparkModel:
     statistics: Mapping[str, TableStatistics]
     definitions: Mapping[str, Definition]
     machine: MachineProfile
+    numbers: Numbers = vector
+    """How an estimate, by its name, lies along the axis."""
     defaults: dict[str, set[str]] = field(default_factory=dict)
     """By view, what of its prices had to be assumed, in words."""
     _views: dict[tuple[str, frozenset[str]], _View] = field(default_factory=dict)
@@ -89,14 +91,14 @@ class SparkModel:
 
     @cached_property
     def prices(self) -> spark.Prices:
-        return spark.prices_of(self.machine)
+        return spark.prices_of(self.machine, self.numbers)
 
     # What is known of relations
 
     @cached_property
     def tables(self) -> Known:
         relations = {name: self._relation(table) for name, table in self.statistics.items()}
-        layouts = {name: _layout(table) for name, table in self.statistics.items()}
+        layouts = {name: _layout(table, self.numbers) for name, table in self.statistics.items()}
         together = {
             (child, parent)
             for stream in self.streams
@@ -132,24 +134,24 @@ class SparkModel:
             if found.source == "default":
                 said = f"part of {table.name} with {_short(name)} ({found.value:.2g})"
                 self.defaults.setdefault(table.name, set()).add(said)
-            return vector(found, f"{table.name}: {name}")
+            return self.numbers(found, f"{table.name}: {name}")
 
         joins = {}
         for name, estimate in table.joins.items():
             mine, _, other = name.partition("=")
             if " where " not in name and "," not in mine:
                 of, _, column = other.rpartition(".")
-                joins[mine, of, column] = vector(estimate, f"{table.name}: {name}")
+                joins[mine, of, column] = self.numbers(estimate, f"{table.name}: {name}")
         distinct = {
-            name: vector(column.distinct, f"{table.name}.{name} values") for name, column in table.details.items()
+            name: self.numbers(column.distinct, f"{table.name}.{name} values") for name, column in table.details.items()
         }
         columns = set(table.columns)
         combined = {
-            name.replace("`", ""): vector(estimate, f"{table.name}: {name}")
+            name.replace("`", ""): self.numbers(estimate, f"{table.name}: {name}")
             for name, estimate in table.combinations.items()
             if set(name.replace("`", "").split(", ")) <= columns
         }
-        rows = vector(table.rows, f"{table.name}.rows")
+        rows = self.numbers(table.rows, f"{table.name}.rows")
         return Relation(rows, distinct, selected, joins, table.key, combined)
 
     @cached_property
@@ -169,8 +171,8 @@ class SparkModel:
         return tuple(self._stream(group) for group in groups)
 
     def _stream(self, tables: Sequence[TableStatistics]) -> Stream:
-        rate = swept(vector(tables[0].updates_per_day, f"{tables[0].name}.updates"), UPDATES)
-        tuples = {t.name: vector(t.rows_per_update, f"{t.name}.update rows") * t.changes_per_row for t in tables}
+        rate = swept(self.numbers(tables[0].updates_per_day, f"{tables[0].name}.updates"), UPDATES)
+        tuples = {t.name: self.numbers(t.rows_per_update, f"{t.name}.update rows") * t.changes_per_row for t in tables}
         return Stream(tuple(t.name for t in tables), rate, tuples, tables[0].at)
 
     # What is known of a view
@@ -202,7 +204,7 @@ class SparkModel:
         estimate = Estimate.of(DEFAULT_QUERIES, "default") if per_day is None else Estimate.of(per_day, "declared")
         if per_day is None:
             self.defaults.setdefault(name, set()).add(f"queries of {name} ({DEFAULT_QUERIES:,.0f} a day)")
-        return swept(vector(estimate, f"{name}.queries"), QUERIES)
+        return swept(self.numbers(estimate, f"{name}.queries"), QUERIES)
 
     def offers(self, name: str, stored: Iterable[str], demand: Demand, sharers: int = 1) -> Offers:
         """Every way to keep a view, priced; `sharers` views are refreshed by the same clock."""
@@ -373,7 +375,7 @@ class _View:
         """The part of the view that a query reads."""
         queries = self.model.workload.views[self.name].queries
         if queries is not None and queries.fraction is not None:
-            return vector(Estimate.of(queries.fraction, "declared", most=1.0), f"{self.name}.fraction")
+            return self.model.numbers(Estimate.of(queries.fraction, "declared", most=1.0), f"{self.name}.fraction")
         found = None if self.where is None else self.relation.selected(self.where)
         if found is None:
             self.model.defaults.setdefault(self.name, set()).add(f"part of {self.name} a query reads (all)")
@@ -679,12 +681,12 @@ def demand_of(
     return Demand(reads, with_updates)
 
 
-def _layout(table: TableStatistics) -> Layout:
+def _layout(table: TableStatistics, numbers: Numbers) -> Layout:
     return Layout(
-        rows=vector(table.rows, f"{table.name}.rows"),
-        files=vector(table.files, f"{table.name}.files"),
-        column_bytes={c: vector(s.width_bytes, f"{table.name}.{c} bytes") for c, s in table.details.items()},
-        overlap={c: vector(s.overlap, f"{table.name}.{c} overlap") for c, s in table.details.items()},
+        rows=numbers(table.rows, f"{table.name}.rows"),
+        files=numbers(table.files, f"{table.name}.files"),
+        column_bytes={c: numbers(s.width_bytes, f"{table.name}.{c} bytes") for c, s in table.details.items()},
+        overlap={c: numbers(s.overlap, f"{table.name}.{c} overlap") for c, s in table.details.items()},
         key=table.key,
         foreign_keys=table.foreign_keys,
     )

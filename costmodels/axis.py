@@ -7,6 +7,7 @@ name ("orders.rows"): whoever mentions it sees the same ones. A number that is n
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -24,6 +25,10 @@ DRAWN = slice(1, 1 + DRAWS)
 UPDATES = slice(DRAWN.stop, DRAWN.stop + len(FACTORS))
 QUERIES = slice(UPDATES.stop, UPDATES.stop + len(FACTORS))
 SIZE = QUERIES.stop
+
+
+Numbers = Callable[[Estimate, str], Vector]
+"""How an estimate, by its name, lies along the axis: `vector`, or what varies one of them on purpose."""
 
 
 @lru_cache(maxsize=4096)

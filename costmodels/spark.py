@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from sqlglot import exp
 
-from costmodels.axis import CENTRE, Vector, constant, vector
+from costmodels.axis import CENTRE, Numbers, Vector, constant, vector
 from costmodels.cardinality import Cardinality, Relation, Shape
 from profiles.coefficients import QUANTITIES, MachineProfile
 from profiles.statistics import Estimate
@@ -40,11 +40,11 @@ Prices = Mapping[str, Vector]
 """Seconds that one of each quantity takes."""
 
 
-def prices_of(machine: MachineProfile) -> Prices:
+def prices_of(machine: MachineProfile, numbers: Numbers = vector) -> Prices:
     """Seconds that one of each quantity takes, and how far that may be off."""
     by = machine.spread
     return {
-        name: vector(Estimate(value, value / by, value * by, "derived"), f"coefficient {name}")
+        name: numbers(Estimate(value, value / by, value * by, "derived"), f"coefficient {name}")
         for name, value in vars(machine.coefficients).items()
     }
 

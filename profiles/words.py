@@ -22,6 +22,18 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def tiny(seconds: float) -> str:
+    """A time that may be very short.
+
+    >>> tiny(7.0), tiny(0.0123), tiny(3e-7), tiny(1.5e-9), tiny(0)
+    ('7 s', '12 ms', '0.3 µs', '1.5 ns', '0')
+    """
+    for unit, each, least in (("s", 1.0, 1.0), ("ms", 1e-3, 1e-3), ("µs", 1e-6, 1e-7), ("ns", 1e-9, 0.0)):
+        if seconds > 0 and seconds >= least:
+            return f"{float(f'{seconds / each:.2g}'):g} {unit}"
+    return "0"
+
+
 def signed(seconds: float) -> str:
     """A duration that may be less than nothing.
 
@@ -53,6 +65,15 @@ def number(value: float) -> str:
     if value == 0 or value >= 10 or float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:.2g}"
+
+
+def short(value: float) -> str:
+    """A number that may be very small.
+
+    >>> short(0.000123), short(12345.6), short(3)
+    ('0.000123', '12,346', '3')
+    """
+    return number(value) if value == 0 or value >= 10 or float(value).is_integer() else f"{value:.3g}"
 
 
 def many(count: float, thing: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from profiles.words import number
 from reports.palette import WAYS, style
 
 Trace = dict[str, Any]
 Cell = str | float | None
-_LONGEST = 42
+_LONGEST = 32
+_SHORT = 18
 
 
 class Sign(NamedTuple):
@@ -53,6 +53,20 @@ def shown(text: str) -> str:
     text = " ".join(text.split())
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def two_lines(text: str) -> str:
+    """The same as a label of an axis: broken near its middle where it is long.
+
+    >>> two_lines("deferred, incremental"), two_lines("price of jobs")
+    ('deferred,<br>incremental', 'price of jobs')
+    """
+    plain = " ".join(text.split())
+    breaks = [i for i, letter in enumerate(plain) if letter == " "]
+    if len(plain) <= _SHORT or not breaks:
+        return shown(plain)
+    middle = min(breaks, key=lambda i: abs(i - len(plain) / 2))
+    return f"{shown(plain[:middle])}<br>{shown(plain[middle + 1 :])}"
 
 
 def _short(cell: Cell) -> Cell:
@@ -97,11 +111,3 @@ def log_seconds_axis(least: float, most: float, title: str) -> dict[str, Any]:
 def lines_of(ways: Iterable[str]) -> tuple[Sign, ...]:
     """The legend of lines that belong to ways."""
     return tuple(Sign(way, style(way).colour, style(way).dash) for way in WAYS if way in ways)
-
-
-def short(value: float) -> str:
-    """
-    >>> short(0.000123), short(12345.6), short(3)
-    ('0.000123', '12,346', '3')
-    """
-    return number(value) if value == 0 or value >= 10 or float(value).is_integer() else f"{value:.3g}"

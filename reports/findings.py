@@ -109,9 +109,8 @@ def _rough(value: float | None) -> float:
     return float(f"{value or 0.0:.3g}")
 
 
-def of_surface(surface: Surface, winner: Sequence[Sequence[str]]) -> str:
-    """Which way wins where, from the cells of the map."""
-    cells = [way for row in winner for way in row]
+def of_surface(surface: Surface, cells: Sequence[str]) -> str:
+    """Which way wins where, from the winners of the map's cells."""
     shares = {way: cells.count(way) / len(cells) for way in WAYS if way in cells}
     most = max(shares, key=lambda way: shares[way])
     if len(shares) == 1:

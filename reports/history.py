@@ -24,7 +24,7 @@ _WORST = 20
 def track_page(report: Report) -> Html:
     """How well costs were predicted."""
     found = predictions(report)
-    drawn = {chart.name: figure("track", chart) for chart in track_charts(report)}
+    drawn = {chart.name: figure(chart) for chart in track_charts(report)}
     content: list[Content] = [tag("p", NO_RUN, class_="missing")]
     title = "Predictions are not checked against measurements yet"
     if found:
@@ -73,7 +73,7 @@ def _worst(found: list[Prediction]) -> Html:
 
 def runs_page(report: Report) -> Html:
     """What was done, and how views were kept, over time."""
-    drawn = {chart.name: figure("runs", chart) for chart in runs_charts(report)}
+    drawn = {chart.name: figure(chart) for chart in runs_charts(report)}
     missing = tag("p", NO_RUN, class_="missing")
     done = sum(each.seconds for each in report.measurements)
     title = f"{many(len(report.measurements), 'run')} took {duration(done)} in all" if done else "Nothing was run yet"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 from reports import history, history_charts, lineage, overview, view_page
 from reports.charts import Chart
-from reports.html import Content, Html, json_element, script, tag
+from reports.html import Content, Html, packed, script, tag
 from reports.palette import DARK_PAGE, LIGHT_PAGE, style
 from reports.results import Report
 
 # The policy makes the browser refuse whatever a script would want to load.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-NO_SCRIPT = "The charts need JavaScript; texts and tables do not."
+NO_SCRIPT = "The charts and the delta rules need JavaScript; the other texts and the tables do not."
 SECTIONS = (("overview", "Overview"), ("lineage", "Lineage"), ("track", "Track record"), ("runs", "Runs and plans"))
 _FEW_VIEWS = 10
 """More views than this can be searched."""
@@ -28,15 +29,15 @@ def render(report: Report) -> str:
         history.track_page(report),
         history.runs_page(report),
     ]
-    charts: list[tuple[str, Sequence[Chart]]] = [
-        ("track", history_charts.track_charts(report)),
-        ("runs", history_charts.runs_charts(report)),
-    ]
+    data = {
+        "track": page_data(history_charts.track_charts(report)),
+        "runs": page_data(history_charts.runs_charts(report)),
+    }
     for view in report.views:
         drawn = list(view_page.charts_of(view))
-        charts.append((link[view.name], drawn))
+        data[link[view.name]] = page_data(drawn, {"delta": view.delta})
         pages.append(view_page.page(link[view.name], view, drawn, report.price, link))
-    return document(f"{report.workload} · cost report", _navigation(report, link), pages, charts)
+    return document(f"{report.workload} · cost report", _navigation(report, link), pages, data)
 
 
 def _navigation(report: Report, link: dict[str, str]) -> Content:
@@ -59,9 +60,13 @@ def _navigation(report: Report, link: dict[str, str]) -> Content:
     ]
 
 
-def document(
-    title: str, navigation: Content, pages: Iterable[Html], charts: Iterable[tuple[str, Sequence[Chart]]]
-) -> str:
+def page_data(charts: Iterable[Chart], texts: Mapping[str, str] | None = None) -> str:
+    """What the script fills a page with when it is opened."""
+    drawn = {chart.name: chart.as_json() for chart in charts}
+    return json.dumps({"charts": drawn, "texts": texts or {}}, ensure_ascii=False, allow_nan=False)
+
+
+def document(title: str, navigation: Content, pages: Iterable[Html], data: Mapping[str, str]) -> str:
     """One file with a navigation, pages of which one is shown at a time, and the data of their charts."""
     from plotly.offline import get_plotlyjs
 
@@ -80,8 +85,8 @@ def document(
         tag("a", "Skip to the content", href="#content", class_="skip"),
         tag("header", tag("nav", navigation, aria_label="Pages"), theme),
         tag("main", tag("noscript", tag("p", NO_SCRIPT)), pages, id="content"),
-        [json_element(f"charts-{page}", {chart.name: chart.as_json() for chart in drawn}) for page, drawn in charts],
-        script(get_plotlyjs(), "text/plain", "plotly"),  # which the page's script starts when the first chart is shown
+        [packed(f"data-{page}", text) for page, text in data.items()],
+        packed("plotly", get_plotlyjs()),  # the script starts it when the first chart is shown
         script(resource("report.js")),
     )
     return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'

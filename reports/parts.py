@@ -17,7 +17,7 @@ def chip(way: str, text: str) -> Html:
     return tag("span", tag("i", style=f"background:{style(way).colour}", aria_hidden="true"), text, class_="chip")
 
 
-def figure(page: str, chart: Chart) -> Html:
+def figure(chart: Chart) -> Html:
     """Where a chart is drawn when its page is opened; its data is there in any case."""
     return tag(
         "figure",
@@ -29,7 +29,6 @@ def figure(page: str, chart: Chart) -> Html:
         tag("p", chart.note, class_="note"),
         tag("div", class_="data"),
         class_="chart",
-        data_page=page,
         data_chart=chart.name,
     )
 
@@ -67,7 +66,7 @@ def table(
     for row in rows:
         cells = []
         for i, given in enumerate(row):
-            cell = given if isinstance(given, Cell) else Cell(given, given)
+            cell = given if isinstance(given, Cell) else Cell(given)
             cells.append(
                 tag(
                     "th" if i == 0 else "td",
@@ -75,7 +74,6 @@ def table(
                     scope="row" if i == 0 else None,
                     class_="number" if i in numeric else None,
                     data_value=cell.value,
-                    data_label=headings[i],
                 )
             )
         body.append(tag("tr", cells))
@@ -107,6 +105,11 @@ def folded(title: str, *content: Content, opened: bool = False) -> Html:
 def code(text: str) -> Html:
     """Text as it was written."""
     return tag("pre", tag("code", verbatim(text)), tabindex="0")
+
+
+def later(name: str) -> Html:
+    """Where a text of the page's data is put when the page is opened; it is long, and few read it."""
+    return tag("pre", tag("code", data_text=name), tabindex="0")
 
 
 def section(*content: Content, title: str | None = None) -> Html:

@@ -12,34 +12,34 @@
     showlegend: false,
     hoverlabel: { bgcolor: "#FFFFFF", bordercolor: "#555555", font: { color: "#000000" } },
   };
+  const NARROW = 480; // pixels, under which every other label of an axis is left out
   const AXIS = { zeroline: false, fixedrange: true, ticks: "outside", title: { standoff: 8 }, automargin: true };
 
+  // What is packed is deflated and in base64.
+  async function unpacked(identity) {
+    const bytes = Uint8Array.from(atob(document.getElementById(identity).textContent), (each) => each.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+  }
+
+  let plotly;
   function startPlotly() {
-    if (window.Plotly) return;
-    const code = document.createElement("script");
-    code.textContent = document.getElementById("plotly").textContent;
-    document.head.append(code);
+    plotly ??= unpacked("plotly").then((text) => {
+      document.head.append(Object.assign(document.createElement("script"), { textContent: text }));
+    });
+    return plotly;
   }
 
-  const charts = new Map();
-  function chartsOf(page) {
-    if (!charts.has(page)) {
-      const element = document.getElementById("charts-" + page);
-      charts.set(page, element ? JSON.parse(element.textContent) : {});
-    }
-    return charts.get(page);
-  }
-
-  function draw(figure) {
-    const chart = chartsOf(figure.dataset.page)[figure.dataset.chart];
-    startPlotly();
+  function draw(figure, chart) {
     const layout = { ...LAYOUT, ...chart.layout };
     for (const axis of ["xaxis", "yaxis"]) {
       const given = chart.layout[axis] || {};
       layout[axis] = { ...AXIS, ...given, title: { ...AXIS.title, ...given.title } };
     }
     const plot = figure.querySelector(".plot");
-    Plotly.newPlot(plot, chart.data, layout, { responsive: true, displayModeBar: false });
+    if (plot.clientWidth < NARROW && layout.xaxis.ticktext) {
+      layout.xaxis.ticktext = layout.xaxis.ticktext.map((text, i) => i % 2 ? "" : text);
+    }
+    return Plotly.newPlot(plot, chart.data, layout, { responsive: true, displayModeBar: false });
   }
 
   function show() {
@@ -51,28 +51,42 @@
       if (link.hash === "#" + page.id) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+    scrollTo(0, 0);
     if (!started.has(page)) {
       started.add(page);
-      for (const figure of all("figure.chart", page)) {
-        offerData(figure.querySelector(".data"), page.id + "-" + figure.dataset.chart, () => {
-          const { columns, rows } = chartsOf(figure.dataset.page)[figure.dataset.chart];
-          return { columns, rows };
-        }, true);
-        draw(figure);
-      }
-      for (const table of all("table.sortable", page)) prepare(table);
+      fill(page);
     }
-    scrollTo(0, 0);
+  }
+
+  async function fill(page) {
+    for (const table of all("table.sortable", page)) prepare(table);
+    const figures = all("figure.chart", page);
+    const texts = all("[data-text]", page);
+    if (figures.length + texts.length) {
+      const [data] = await Promise.all([unpacked("data-" + page.id), figures.length && startPlotly()]);
+      const { charts, texts: known } = JSON.parse(data);
+      for (const each of texts) each.textContent = known[each.dataset.text];
+      for (const figure of figures) {
+        const chart = charts[figure.dataset.chart];
+        offerData(figure.querySelector(".data"), page.id + "-" + figure.dataset.chart, () => chart, true);
+        await draw(figure, chart);
+      }
+    }
+    page.dataset.ready = "";
   }
 
   // Tables
 
   function prepare(table) {
+    const names = all("thead th", table).map((heading) => heading.textContent);
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, column) => { cell.dataset.label = names[column]; });
+    }
     all("thead th", table).forEach((heading, column) => {
       heading.querySelector("button").addEventListener("click", () => sort(table, heading, column));
     });
     offerData(table.parentElement.querySelector(".data"), table.dataset.name, () => ({
-      columns: all("thead th", table).map((heading) => heading.textContent),
+      columns: names,
       rows: all("tbody tr", table).map((row) => [...row.cells].map(valueOf)),
     }), false);
   }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from profiles.words import short, tiny
+
 Components = Mapping[str, float]
 """Seconds a day by what they go into; see `COMPONENTS`."""
 COMPONENTS = (
@@ -91,6 +93,17 @@ class Influence:
     """A day, of the chosen way, at the lower and at the upper end."""
     winners: tuple[str | None, str | None]
     """The way that is then cheaper than the chosen one."""
+    time: bool = False
+    """Whether the number is in seconds."""
+
+    @property
+    def swing(self) -> float:
+        """How much the cost lies between the two ends."""
+        return abs(self.seconds[1] - self.seconds[0])
+
+    def shown(self, value: float) -> str:
+        """A value of the number as people read it."""
+        return tiny(value) if self.time else short(value)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from profiles.words import duration, number, signed
 from reports import findings
-from reports.charts import Chart, Sign, Trace, lines_of, log_seconds_axis, round_step, seconds_axis, short, shown
+from reports.charts import Chart, Sign, Trace, lines_of, log_seconds_axis, round_step, seconds_axis, shown, two_lines
 from reports.palette import COMPONENTS as GREYS
 from reports.palette import WAYS, style
 from reports.results import COMPONENTS, Candidate, Surface, Sweep, View
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+Cells = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def of_components(view: View) -> Chart:
@@ -68,7 +73,7 @@ def of_components(view: View) -> Chart:
 
 
 def _named(candidate: Candidate) -> str:
-    return f'<span style="color:{style(candidate.way).colour}">■</span> {shown(candidate.label)}'
+    return f'<span style="color:{style(candidate.way).colour}">■</span> {two_lines(candidate.label)}'
 
 
 def of_sweep(sweep: Sweep) -> Chart:
@@ -151,49 +156,49 @@ def _round(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def surface_cells(
-    surface: Surface, rows: int = 48, columns: int = 64
-) -> tuple[list[float], list[float], list[list[str]]]:
-    """Parts, shares and the cheapest way of each cell, from costs that are taken to be smooth between their points."""
-    logs = {way: [[math.log(max(c, 1e-9)) for c in line] for line in grid] for way, grid in surface.costs.items()}
+def surface_cells(surface: Surface, rows: int = 96, columns: int = 128) -> Cells:
+    """The cheapest way of each cell, as its place in `WAYS`; costs are taken to be smooth between their points.
+
+    Cells are even in P and in the logarithm of f.
+    """
+    ways = [way for way in WAYS if way in surface.costs]
     low, high = math.log(surface.parts[0]), math.log(surface.parts[-1])
-    parts = [math.exp(low + (high - low) * (i + 0.5) / rows) for i in range(rows)]
-    shares = [(i + 0.5) / columns for i in range(columns)]
-    ups = [_place([math.log(part) for part in surface.parts], math.log(part)) for part in parts]
-    acrosses = [_place(surface.shares, share) for share in shares]
-    winner = []
-    for i, up in ups:
-        line = {
-            way: [(1 - up) * a + up * b for a, b in zip(grid[i], grid[i + 1], strict=True)]
-            for way, grid in logs.items()
-        }
-        costs = {way: [(1 - x) * each[j] + x * each[j + 1] for j, x in acrosses] for way, each in line.items()}
-        winner.append(findings.winners(costs))
-    return parts, shares, winner
+    up = (np.arange(rows) + 0.5) / rows * (high - low) + low
+    across = (np.arange(columns) + 0.5) / columns
+    costs = np.log(np.maximum([surface.costs[way] for way in ways], 1e-9))
+    costs = _between_points(costs, np.log(surface.parts), up, axis=1)
+    costs = _between_points(costs, np.asarray(surface.shares), across, axis=2)
+    cheapest: Cells = np.argmin(costs, axis=0)
+    return np.take([WAYS.index(way) for way in ways], cheapest)
 
 
-def _place(points: Sequence[float], value: float) -> tuple[int, float]:
-    """Between which two of the points a value lies, and how far along."""
-    i = max(min(sum(point <= value for point in points) - 1, len(points) - 2), 0)
-    return i, min(max((value - points[i]) / (points[i + 1] - points[i]), 0.0), 1.0)
+def _between_points(values: Numbers, points: Numbers, wanted: Numbers, axis: int) -> Numbers:
+    """Values at other places of one axis, on straight lines between the points."""
+    below = np.clip(np.searchsorted(points, wanted, side="right") - 1, 0, len(points) - 2)
+    far = np.clip((wanted - points[below]) / (points[below + 1] - points[below]), 0, 1)
+    far = far.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
+    return np.asarray(np.take(values, below, axis) * (1 - far) + np.take(values, below + 1, axis) * far)
 
 
 def of_surface(surface: Surface) -> Chart:
     """Which way wins for each f and P."""
-    parts, shares, winner = surface_cells(surface)
+    cells = surface_cells(surface)
+    rows, columns = cells.shape
     ways = [way for way in WAYS if way in surface.costs]
-    seen = {way for row in winner for way in row}
-    colours = [style(way).colour for way in ways]
-    scale = [[edge, colour] for i, colour in enumerate(colours) for edge in (i / len(ways), (i + 1) / len(ways))]
+    seen = {WAYS[i] for i in np.unique(cells)}
+    steps = len(WAYS)
+    low = math.log10(surface.parts[0])
     traces: list[Trace] = [
         {
             "type": "heatmap",
-            "x": [_round(share) for share in shares],
-            "y": [_round(part) for part in parts],
-            "z": [[ways.index(way) for way in row] for row in winner],
+            "x0": 0.5 / columns,
+            "dx": 1 / columns,
+            "y0": low * (1 - 0.5 / rows),
+            "dy": -low / rows,
+            "z": cells.tolist(),
             "zmin": -0.5,
-            "zmax": len(ways) - 0.5,
-            "colorscale": scale,
+            "zmax": steps - 0.5,
+            "colorscale": [[edge / steps, style(way).colour] for i, way in enumerate(WAYS) for edge in (i, i + 1)],
             "showscale": False,
             "hoverinfo": "skip",
         }
@@ -204,7 +209,8 @@ def of_surface(surface: Surface) -> Chart:
             "mode": "markers+text",
             "name": "today",
             "x": [_round(surface.share)],
-            "y": [_round(surface.part)],
+            "y": [_round(math.log10(surface.part))],
+            "cliponaxis": False,
             "text": ["today"],
             "textposition": "top center" if surface.part < 0.5 else "bottom center",
             "textfont": {"color": "#FFFFFF"},
@@ -213,10 +219,10 @@ def of_surface(surface: Surface) -> Chart:
             "showlegend": False,
         }
     )
-    ends = [10.0**power for power in range(-6, 1) if 10.0**power >= surface.parts[0] * 0.99]
+    powers = list(range(math.ceil(low - 0.01), 1))
     return Chart(
         "regions",
-        findings.of_surface(surface, winner),
+        findings.of_surface(surface, [WAYS[i] for i in cells.flat]),
         f"The cheapest way if the view held the part f of {surface.table} and the share P of all updates and reads were"
         " updates; as Figures 3 to 8 of Hanson 1987, for this view.",
         traces,
@@ -224,10 +230,9 @@ def of_surface(surface: Surface) -> Chart:
             "xaxis": {"title": {"text": "P, the share of updates"}, "range": [0, 1], "tickformat": "~r"},
             "yaxis": {
                 "title": {"text": f"f, the part of {shown(surface.table)} in the view"},
-                "type": "log",
-                "range": [math.log10(surface.parts[0]), 0],
-                "tickvals": ends,
-                "ticktext": [f"{end:g}" for end in ends],
+                "range": [low, 0],
+                "tickvals": powers,
+                "ticktext": [f"{10.0**power:g}" for power in powers],
             },
             "hovermode": "closest",
         },
@@ -244,10 +249,10 @@ def of_surface(surface: Surface) -> Chart:
 
 def of_influences(view: View) -> Chart:
     """What the ends of each number's range make of the cost of the chosen way: a tornado."""
-    most = sorted(view.influences, key=lambda each: -(max(each.seconds) - min(each.seconds)))
-    few = list(reversed(most[:12]))
+    most = sorted(view.influences, key=lambda each: -each.swing)
+    few = [each for each in reversed(most[:12]) if each.swing > 0] or most[:1]
     centre = view.proposed.seconds
-    names = [shown(each.name) for each in few]
+    names = [two_lines(each.name) for each in few]
     colour = style(view.proposed.way).colour
     traces: list[Trace] = []
     signs: list[Sign] = []
@@ -262,7 +267,7 @@ def of_influences(view: View) -> Chart:
                 "base": centre,
                 "x": [_round(each.seconds[end] - centre) for each in few],
                 "text": [
-                    f"{short(bound)}: {duration(each.seconds[end])} a day"
+                    f"{each.shown(bound)}: {duration(each.seconds[end])} a day"
                     for bound, each in zip(bounds, few, strict=True)
                 ],
                 "textposition": "none",
@@ -283,7 +288,7 @@ def of_influences(view: View) -> Chart:
                 "y": [name for name, _, _ in crossings],
                 "x": [_round(each.seconds[end]) for _, each, end in crossings],
                 "text": [f"{each.winners[end]} is cheaper here" for _, each, end in crossings],
-                "marker": {"symbol": "x", "size": 10, "color": "#8A8A8A"},
+                "marker": {"symbol": "circle-open", "size": 10, "color": "#8A8A8A", "line": {"width": 2.5}},
                 "hovertemplate": "%{text}<extra>%{y}</extra>",
             }
         )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from profiles.words import duration, factor, many, number, percent, size
 from reports import findings, view_charts
-from reports.charts import Chart, short
+from reports.charts import Chart
 from reports.html import Content, Html, tag
-from reports.parts import Cell, chip, code, facts, figure, folded, section, table
-from reports.results import Candidate, Price, View
+from reports.parts import Cell, chip, code, facts, figure, folded, later, section, table
+from reports.results import Candidate, Influence, Price, View
 
 NO_SWEEP = (
     "No updates of its tables, or no reads, are known, so there is no share of updates to vary. Declare"
@@ -31,10 +31,10 @@ def charts_of(view: View) -> Iterator[Chart]:
 
 def page(identity: str, view: View, drawn: list[Chart], price: Price | None, link: dict[str, str]) -> Html:
     """A view's page; `link` leads from names of views to their pages."""
-    found = {chart.name: figure(identity, chart) for chart in drawn}
+    found = {chart.name: figure(chart) for chart in drawn}
     return tag(
         "section",
-        tag("p", "View ", tag("b", view.name), class_="kicker"),
+        tag("p", tag("b", view.name), " reads ", _sources(view, link), class_="kicker"),
         tag("h2", findings.of_view(view)),
         tag("p", _sentence(view), class_="lead"),
         facts(_facts(view, price)),
@@ -44,10 +44,9 @@ def page(identity: str, view: View, drawn: list[Chart], price: Price | None, lin
         section(_items(view), title="What the proposed way does in a day"),
         section(_estimates(view), title="Estimates behind these numbers"),
         section(_reasons(view), title="What is not incremental") if view.reasons else None,
-        _sources(view, link),
         folded("Definition", code(view.definition)),
         folded("Rules", code(view.rules)) if view.rules else None,
-        folded("Delta rules and their SQL", code(view.delta)) if view.delta else None,
+        folded("Delta rules and their SQL", later("delta")) if view.delta else None,
         class_="page view",
         id=identity,
         data_title=view.name,
@@ -148,16 +147,20 @@ def _estimates(view: View) -> Content:
     rows = [
         (
             each.name,
-            Cell(short(each.value), each.value),
-            Cell(f"{short(each.lower)} to {short(each.upper)}", each.upper - each.lower),
+            Cell(each.shown(each.value), each.value),
+            Cell(_range(each), each.upper - each.lower),
             each.source,
-            Cell(_swing(each.seconds), max(each.seconds) - min(each.seconds)),
+            Cell(_swing(each.seconds), each.swing),
         )
-        for each in sorted(view.influences, key=lambda each: -(max(each.seconds) - min(each.seconds)))
+        for each in sorted(view.influences, key=lambda each: -each.swing)
     ]
     shown = table("estimates", ("number", "value", "range", "source", "a day"), rows, numeric=(1, 2, 4))
     guessed = f"Assumed, because nothing says otherwise: {', '.join(view.defaults)}." if view.defaults else None
     return [tag("p", guessed) if guessed else None, shown]
+
+
+def _range(each: Influence) -> str:
+    return f"{each.shown(each.lower)} to {each.shown(each.upper)}" if each.lower < each.upper else "exact"
 
 
 def _swing(seconds: tuple[float, float]) -> str:
@@ -175,9 +178,7 @@ def tag_code(text: str) -> Cell:
     return Cell(tag("code", text), text)
 
 
-def _sources(view: View, link: dict[str, str]) -> Html:
-    names = [tag("a", name, href=f"#{link[name]}") if name in link else name for name in view.reads]
-    listed: list[Content] = []
-    for i, name in enumerate(names):
-        listed += [", " if i else "", name]
-    return tag("p", "Reads ", listed, ".")
+def _sources(view: View, link: dict[str, str]) -> Iterator[Content]:
+    for i, name in enumerate(view.reads):
+        yield ", " if i else None
+        yield tag("a", name, href=f"#{link[name]}") if name in link else name

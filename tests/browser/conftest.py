@@ -25,6 +25,7 @@ class Browser:
     """A page as a person with a screen of some width meets it."""
 
     driver: Any
+    page: str = ""
 
     def open(self, page: Path, width: int = 1440, *, dark: bool = False) -> None:
         """A file, on a screen of some width in light or dark."""
@@ -35,11 +36,21 @@ class Browser:
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
-        self.driver.get(page.as_uri())
+        self.page = page.as_uri()
+        self.driver.get(self.page)
+        self.wait()
 
     def go(self, page: str) -> None:
         """Another page of the same file."""
         self.js("location.hash = arguments[0]; window.dispatchEvent(new HashChangeEvent('hashchange'))", page)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until the page that is shown is filled."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        ready = "return document.querySelector('.page.shown[data-ready]') !== null"
+        WebDriverWait(self.driver, 30, 0.02).until(lambda driver: driver.execute_script(ready))
 
     def js(self, code: str, *arguments: object) -> Any:
         return self.driver.execute_script(code, *arguments)
@@ -53,12 +64,10 @@ class Browser:
         return [each["message"] for each in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Everything but the page itself that was asked for since it was opened."""
+        """Everything that was asked for since a page was opened, but that page and what it holds itself."""
         events = [json.loads(each["message"])["message"] for each in self.driver.get_log("performance")]
         urls = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
-        return [url for url in urls if not url.startswith("file:")] + [url for url in urls if url.startswith("file:")][
-            1:
-        ]
+        return [url for url in urls if not url.startswith(("data:", "blob:", self.page))]
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than the screen."""

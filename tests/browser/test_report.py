@@ -88,7 +88,7 @@ def test_every_section_is_there(browser: Browser, measured: Path) -> None:
     titles = [each.text for each in browser.driver.find_elements("css selector", ".shown h3")]
     assert titles == ["What changes", "How sure this is", "Since the last plan", "Made from"]
     browser.go("view-1")
-    assert shown_charts(browser)[:2] == ["components", "updates"]
+    assert shown_charts(browser) == ["components", "updates", "regions", "sensitivity"]
     folded = [each.text for each in browser.driver.find_elements("css selector", ".shown summary")]
     assert folded == ["Definition", "Rules", "Delta rules and their SQL"]
     browser.go("track")
@@ -124,8 +124,8 @@ def test_texts_are_shown_as_texts_whatever_is_in_them(browser: Browser, folder: 
     assert browser.js("return window.hacked") is None
     browser.go("view-1")
     assert browser.js("return document.querySelector('.shown pre').textContent") == samples.NASTY
-    shown = browser.js("return document.querySelector('.shown .kicker').textContent").replace("\xa0", " ")
-    assert " ".join(shown.split()) == f"View {plain}"
+    shown = browser.js("return document.querySelector('.shown .kicker b').textContent").replace("\xa0", " ")
+    assert " ".join(shown.split()) == plain
     assert browser.complaints() == []
     assert browser.requests() == []
 
