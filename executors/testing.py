@@ -39,11 +39,12 @@ import datetime as dt
 import itertools
 import math
 import random
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ from executors.keeping import Keeping
 from executors.runner import Runner
 from executors.standing import NOT_BUILT
 from storage.staging import Change
-from storage.table import create_table
+from storage.table import Table, create_table
 from storage.types import delta_fields, spark_types
 from views.catalog import Catalog, Relation
 from views.definition import Definition, define_all
@@ -86,6 +87,8 @@ class Case:
     tables: Mapping[str, pa.Table]
     transactions: Sequence[Transaction] = ()
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    foreign_keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of a table: the column, and the `table.key` that it refers to."""
 
     def definitions(self) -> dict[str, Definition]:
         relations = [
@@ -193,17 +196,109 @@ def check_rows(
     of a quotient. Returns the views that the executor keeps; those for which it has reasons are left out, with all
     that read them.
     """
-    definitions = _kept(executor, case.definitions())
-    wanted = [_recomputed(case, state, recompute) for state in case.states()]
-    steps, batch = (_opened(executor, case, definitions, session, folder / name) for name in ("steps", "batch"))
-    for number, rows in enumerate(wanted):
+    return check_rows_by_each((executor,), case, session, folder, recompute, digits=digits)[executor.name]
+
+
+def check_rows_by_each(
+    by: Sequence[Executor],
+    case: Case,
+    session: SparkSession,
+    folder: Path,
+    recompute: Recomputation,
+    *,
+    digits: int | None = None,
+) -> dict[str, set[str]]:
+    """The same for several executors, over the same base tables and commits; the views that each keeps."""
+    definitions = case.definitions()
+    tables = {
+        name: create_table(session, folder / "tables" / str(number), rows, name=name, key=case.keys.get(name, ()))
+        for number, (name, rows) in enumerate(case.tables.items())
+    }
+    for name, references in case.foreign_keys.items():
+        tables[name].foreign_keys |= references
+    trials = [_Trial.of(executor, definitions, session, tables, folder / executor.name, digits) for executor in by]
+    count, waiting = len(case.transactions), list[_Trial]()
+    for number, state in enumerate(case.states()):
+        wanted = _recomputed(case, state, recompute)
         if number:
-            _update(steps, case.transactions[number - 1])
-            _update(batch, case.transactions[number - 1])
-        _check(executor, steps, rows, f"after {number} of {len(wanted) - 1} transactions", digits)
-        if number in (0, len(wanted) - 1):
-            _check(executor, batch, rows, f"after {number} transactions at once", digits)
-    return set(definitions)
+            trials[0].runner.update({name: Change(*rows) for name, rows in case.transactions[number - 1].items()})
+        for trial in trials:
+            trial.check(wanted, f"after {number} of {count} transactions")
+        if number == 0 < count:
+            waiting = [trial.copied(folder / f"{trial.executor.name} at once") for trial in trials if trial.stores]
+        if number == count:
+            for trial in waiting:
+                trial.check(wanted, f"after {number} transactions at once")
+    return {trial.executor.name: trial.kept for trial in trials}
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One executor that keeps views in a warehouse of its own, over base tables that others may share."""
+
+    executor: Executor
+    runner: Runner
+    digits: int | None
+    _read: dict[str, tuple[str, pa.Table]] = field(default_factory=dict)
+    """Of a stored view: the newest entry of its log, and its rows as of then."""
+
+    @classmethod
+    def of(
+        cls,
+        executor: Executor,
+        definitions: Mapping[str, Definition],
+        session: SparkSession,
+        tables: Mapping[str, Table],
+        warehouse: Path,
+        digits: int | None,
+    ) -> _Trial:
+        """A trial of the views that the executor keeps."""
+        kept = _kept(executor, definitions)
+        keeping = Keeping("deferred" if executor.stores else "query_modification", executor.name)
+        return cls(executor, Runner(session, kept, tables, warehouse, dict.fromkeys(kept, keeping)), digits)
+
+    @property
+    def kept(self) -> set[str]:
+        return set(self.runner.definitions)
+
+    @property
+    def stores(self) -> bool:
+        return self.executor.stores and bool(self.kept)
+
+    def copied(self, warehouse: Path) -> _Trial:
+        """Another one that goes on from a copy of what is stored, as another process would."""
+        now = self.runner
+        shutil.copytree(now.warehouse, warehouse)
+        runner = Runner(now.session, now.definitions, now.tables, warehouse, now.keeping)
+        return replace(self, runner=runner, _read=dict(self._read))
+
+    def check(self, wanted: Mapping[str, pa.Table], when: str) -> None:
+        """Bring every view up to date by this executor and compare it."""
+        runner = self.runner
+        runner.look()
+        for view, definition in runner.definitions.items():
+            where = f"{self.executor.name}: {view!r} {when}"
+            if self.executor.stores:
+                done = runner.refresh(view)
+                first = done.because == NOT_BUILT and done.ran == "recompute"  # whoever keeps it, it is built in full
+                by_itself = done.ran in (None, self.executor.name)
+                assert first or by_itself, f"{where}: {done.ran} ran, because {done.because}"
+                again = runner.refresh(view)
+                assert again.ran is None, f"{where}: pending right after a refresh: {again.because}"
+                found = self.stored(view)
+            else:
+                found = runner.query(view).toArrow()
+            if definition.columns:
+                assert tuple(found.column_names) == definition.columns, f"{where}: the columns are {found.column_names}"
+            assert_same_rows(found, wanted[view], where, self.digits)
+
+    def stored(self, view: str) -> pa.Table:
+        """The rows of a stored view for any reader; where its log has not grown they are those read before."""
+        path = self.runner.warehouse / view
+        newest = max(entry.name for entry in (path / "_delta_log").glob("*.json"))
+        if view not in self._read or self._read[view][0] != newest:
+            self._read[view] = newest, stored_rows(path)
+        return self._read[view][1]
 
 
 def _kept(executor: Executor, definitions: Mapping[str, Definition]) -> dict[str, Definition]:
@@ -221,39 +316,6 @@ def _recomputed(case: Case, tables: Mapping[str, pa.Table], recompute: Recomputa
     found = dict(recompute(case.views, tables))
     assert found.keys() == case.views.keys(), "the recomputation gives other views than it was asked for"
     return found
-
-
-def _opened(
-    executor: Executor, case: Case, definitions: Mapping[str, Definition], session: SparkSession, folder: Path
-) -> Runner:
-    tables = {
-        name: create_table(session, folder / "tables" / str(number), rows, name=name, key=case.keys.get(name, ()))
-        for number, (name, rows) in enumerate(case.tables.items())
-    }
-    keeping = Keeping("deferred" if executor.stores else "query_modification", executor.name)
-    return Runner(session, definitions, tables, folder / "warehouse", dict.fromkeys(definitions, keeping))
-
-
-def _update(runner: Runner, transaction: Transaction) -> None:
-    runner.update({name: Change(*change) for name, change in transaction.items()})
-
-
-def _check(executor: Executor, runner: Runner, wanted: Mapping[str, pa.Table], when: str, digits: int | None) -> None:
-    runner.look()
-    for view, definition in runner.definitions.items():
-        where = f"{executor.name}: {view!r} {when}"
-        if executor.stores:
-            done = runner.refresh(view)
-            first = done.because == NOT_BUILT and done.ran == "recompute"  # whoever keeps it, it is built in full
-            assert first or done.ran in (None, executor.name), f"{where}: {done.ran} ran, because {done.because}"
-            again = runner.refresh(view)
-            assert again.ran is None, f"{where}: pending right after a refresh: {again.because}"
-            found = stored_rows(runner.warehouse / view)
-        else:
-            found = runner.query(view).toArrow()
-        if definition.columns:
-            assert tuple(found.column_names) == definition.columns, f"{where}: the columns are {found.column_names}"
-        assert_same_rows(found, wanted[view], where, digits)
 
 
 def stored_rows(path: Path) -> pa.Table:

@@ -57,6 +57,8 @@ _CHECKPOINT_EVERY = 25
 """Whoever opens the table replays the log since its last checkpoint, 0.4 ms per entry; a checkpoint costs 50 ms."""
 _UPKEEP = 10
 """How many commits that only tidied up may lie on top of one that is looked for."""
+_REMEMBERED = 1000
+"""How many answers about versions, which never change, a handle remembers."""
 _RIVALS = 100
 """How many commits of others an append steps behind before it gives up."""
 _LEGAL = "/!$&'()*+,;=:@~"
@@ -216,6 +218,7 @@ class DeltaLog:
         self._table = self._load(None)
         self._version = self._table.version()
         self._snapshots: dict[int, Snapshot] = {}
+        self._consumed: dict[tuple[int, str], int | None] = {}
 
     def __repr__(self) -> str:
         return f"DeltaLog({str(self.root)!r}, version={self.version})"
@@ -321,8 +324,14 @@ class DeltaLog:
 
     def consumed(self, table_id: str, version: int | None = None) -> int | None:
         """The version of a base table that this table's rows include, or included at a version of its own."""
-        table = self._synced() if version is None or version == self.version else self._load(version)
-        return table.transaction_version(_CONSUMED + table_id)
+        wanted = self.version if version is None else version
+        key = (wanted, table_id)
+        if key not in self._consumed:
+            if len(self._consumed) >= _REMEMBERED:
+                self._consumed.clear()
+            table = self._synced() if wanted == self.version else self._load(wanted)
+            self._consumed[key] = table.transaction_version(_CONSUMED + table_id)
+        return self._consumed[key]
 
     def commit(
         self,

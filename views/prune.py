@@ -38,18 +38,20 @@ def _narrowed(predicate: Predicate, needed: set[str]) -> Predicate:
             return _with_body(predicate, needed)
         case Aggregate(groups, calls):
             kept = tuple((name, call) for name, call in calls if name in needed)
+            kept = kept or (() if groups else calls[:1])  # the one row of no group must still be there
             used = {*groups, *(c.name for c in _columns(call for _, call in kept))}
             return _with_body(replace(predicate, form=Aggregate(groups, kept)), used)
         case Partitioned():
             form = predicate.form
             windows = tuple((name, window) for name, window in form.windows if name in needed)
+            windows = windows or (() if predicate.body else form.windows[:1])
             used = needed | set(form.keys) | {c.name for c in _columns([*form.order, *(w for _, w in windows)])}
             return _with_body(replace(predicate, form=replace(form, windows=windows)), used)
 
 
 def _with_body(predicate: Predicate, used: set[str]) -> Predicate:
     kept = [i for i, name in enumerate(predicate.body) if name in used]
-    if not kept and isinstance(predicate.form, Bag):
+    if not kept and predicate.body and isinstance(predicate.form, Bag | Partitioned):
         kept = [0]  # a row must still be there to be counted
     return replace(
         predicate,

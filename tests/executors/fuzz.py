@@ -2,9 +2,11 @@
 
     python tests/executors/fuzz.py --cases 2000 --seed 1 --workers 2
 
-A case is one view under one sequence of transactions. A seed that fails is printed with the smallest part of it that
-still fails, and kept in `fuzz_failures.txt`, which the tests run again. Where Sail, asked for that view by itself,
-answers otherwise than DuckDB, the error is Sail's own: such a seed is printed and counted apart.
+A case is one view under one sequence of transactions; the views of a seed share tables and transactions. What fails
+is printed as the smallest part that still fails, and its seed is kept in `fuzz_failures.txt`, which the tests run
+again. Where Sail, asked for that view by itself, answers otherwise than DuckDB, the error is Sail's own: it is printed
+and counted apart. Either way the other views of the seed are tried without it. To go on after a break, give the
+seed below which all are done as the first one.
 """
 
 from __future__ import annotations
@@ -16,13 +18,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -31,12 +31,11 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from executors.executor import Executor, executors  # noqa: E402
-from executors.testing import assert_same_rows, check_rows  # noqa: E402
+from executors.testing import assert_same_rows, check_rows_by_each  # noqa: E402
 from storage.engine import open_session  # noqa: E402
-from storage.table import Table, create_table  # noqa: E402
-from tests.executors.generator import RandomCase, random_case  # noqa: E402
+from tests.executors.generator import VIEWS, RandomCase, random_case  # noqa: E402
 from tests.executors.recomputation import on_duckdb  # noqa: E402
-from tests.executors.reduction import described, reduced  # noqa: E402
+from tests.executors.reduction import described, reduced, without_highest  # noqa: E402
 
 SAIL_GAPS = ("Division by zero", "Invalid argument error: Invalid comparison operation: Decimal")
 """What Sail reports by mistake: it divides also where a piece of the rows is empty, while no case divides by zero, and
@@ -44,20 +43,23 @@ compares decimals of different precision below a union without making them alike
 KEPT = Path(__file__).with_name("fuzz_failures.txt")
 DIGITS = 4
 """After the point; engines differ in the type of a mean of decimals."""
-SEEDS_PER_PROCESS = 200
+SEEDS_PER_PROCESS = 60
 """Then a new session: an old one has grown."""
-REPORT_SECONDS = 5
+REPORT_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a seed came to."""
+    """What a case came to."""
 
-    seed: int
-    cases: int
-    failure: str = ""
-    by_engine: bool = False
-    """Whether the engine errs by itself."""
+    name: str
+    kept: frozenset[str]
+    """Views that were kept and are as DuckDB has them throughout."""
+    refused: frozenset[str]
+    """Views that every incremental executor has reasons against."""
+    failures: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """Failures that are the engine's own."""
 
 
 def incremental() -> list[Executor]:
@@ -67,34 +69,21 @@ def incremental() -> list[Executor]:
 def check(case: RandomCase, session: Any, engine: str) -> set[str]:
     """Check the case with each incremental executor; the views that one of them keeps."""
     case = replace(case, by_rules=engine == "sail")  # Sail lacks parts of SQL, and errs in others, that rules avoid
-    answers = [on_duckdb(case.views, state) for state in case.states()]
-    kept: set[str] = set()
-    for executor in incremental():
-        told = iter(answers)
-        with tempfile.TemporaryDirectory() as folder, _references(case):
-            kept |= check_rows(executor, case, session, Path(folder), lambda *_, told=told: next(told), digits=DIGITS)
-    return kept
-
-
-@contextmanager
-def _references(case: RandomCase) -> Iterator[None]:
-    """While this lasts, `check_rows`, which declares keys, declares the case's foreign keys as well."""
-
-    def declared(*arguments: Any, name: str, **options: Any) -> Table:
-        table = create_table(*arguments, name=name, **options)
-        table.foreign_keys |= case.foreign_keys.get(name, {})
-        return table
-
-    with patch("executors.testing.create_table", declared):
-        yield
+    with tempfile.TemporaryDirectory() as folder:
+        kept = check_rows_by_each(incremental(), case, session, Path(folder), on_duckdb, digits=DIGITS)
+    return set().union(*kept.values())
 
 
 def failure(case: RandomCase, session: Any, engine: str) -> Exception | None:
+    found = attempt(case, session, engine)
+    return found if isinstance(found, Exception) else None
+
+
+def attempt(case: RandomCase, session: Any, engine: str) -> set[str] | Exception:
     try:
-        check(case, session, engine)
+        return check(case, session, engine)
     except Exception as error:  # noqa: BLE001 whatever goes wrong is what is looked for
         return error
-    return None
 
 
 def engine_errs(case: RandomCase, session: Any) -> bool:
@@ -113,10 +102,15 @@ def engine_errs(case: RandomCase, session: Any) -> bool:
     return False
 
 
-def kept_seeds() -> list[int]:
-    """The seeds that have failed before."""
+def kept_cases() -> dict[str, RandomCase]:
+    """The cases that have failed before, by their lines in the file."""
     lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-    return [int(line) for line in lines if line.strip() and not line.startswith("#")]
+    found = {}
+    for line in (each for each in lines if each.strip() and not each.startswith("#")):
+        seed, _, views = line.partition(" ")
+        least, _, most = views.partition("-")
+        found[line] = random_case(int(seed), (int(least), int(most)) if views else VIEWS)
+    return found
 
 
 @cache
@@ -124,19 +118,28 @@ def _session(engine: str) -> Any:
     session: Any = open_session(engine, app_name="fuzz")
     if engine == "sail":
         session.client.disable_reattachable_execute()  # a fifth of the time, for connections that never break
+        session.client.get_config_dict = cache(session.client.get_config_dict)  # asked for with each frame made here
     return session
 
 
 def run_seed(seed: int, engine: str) -> Outcome:
-    """Check the case of a seed in a session of this process, and reduce it if it fails."""
-    case, session = random_case(seed), _session(engine)
-    error = failure(case, session, engine)
-    if error is None:
-        return Outcome(seed, len(case.views))
-    small, error = reduced(case, error, lambda each: failure(each, session, engine))
-    text = f"seed {seed}: {type(error).__name__}: {error}\n{described(small)}"
-    by_engine = engine == "sail" and (str(error).startswith(SAIL_GAPS) or engine_errs(small, session))
-    return Outcome(seed, len(case.views), text, by_engine)
+    """What the case of a seed comes to, in a session of this process."""
+    return outcome_of(random_case(seed), _session(engine), engine, f"seed {seed}")
+
+
+def outcome_of(case: RandomCase, session: Any, engine: str, name: str) -> Outcome:
+    """Check all views of a case; what fails is reduced, and the rest tried without it."""
+    failures: list[str] = []
+    gaps: list[str] = []
+    while case.views:
+        error = attempt(case, session, engine)
+        if not isinstance(error, Exception):
+            return Outcome(name, frozenset(error), frozenset(case.views) - error, tuple(failures), tuple(gaps))
+        small, error = reduced(case, error, lambda each: failure(each, session, engine))
+        own = engine == "sail" and (any(gap in str(error) for gap in SAIL_GAPS) or engine_errs(small, session))
+        (gaps if own else failures).append(f"{name}: {type(error).__name__}: {error}\n{described(small)}")
+        case = without_highest(case, small)
+    return Outcome(name, frozenset(), frozenset(), tuple(failures), tuple(gaps))
 
 
 def outcomes(first: int, engine: str, workers: int) -> Iterator[Outcome]:
@@ -161,25 +164,31 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
     started = told = time.monotonic()
-    cases, failed, gaps = 0, set(), 0
+    cases, refused, failed, gaps = 0, 0, 0, 0
+    first, done = given.seed, set[int]()
     for outcome in outcomes(given.seed, given.engine, given.workers):
-        cases += outcome.cases
-        if outcome.failure:
-            gaps += outcome.by_engine
-            failed |= set() if outcome.by_engine else {outcome.seed}
-            print("an error of Sail's own: " * outcome.by_engine + outcome.failure, flush=True)
+        cases, refused = cases + len(outcome.kept), refused + len(outcome.refused)
+        failed, gaps = failed + len(outcome.failures), gaps + len(outcome.gaps)
+        for text in (*outcome.failures, *(f"an error of Sail's own: {gap}" for gap in outcome.gaps)):
+            print(text, flush=True)
+        seed = int(outcome.name.removeprefix("seed "))
+        if outcome.failures and str(seed) not in kept_cases():
+            with KEPT.open("a") as file:
+                file.write(f"{seed}\n")
+        done.add(seed)
+        while first in done:
+            done.remove(first)
+            first += 1
         now = time.monotonic()
         if now - told > REPORT_SECONDS or cases >= given.cases:
             told = now
             print(
-                f"{cases:,} cases, {cases / (now - started):.1f}/s, {len(failed)} seeds failed,"
-                f" {gaps} by Sail's own errors",
+                f"{cases:,} cases, {cases / (now - started):.1f}/s, {failed} failed, {gaps} by Sail's own errors,"
+                f" {refused} refused; all seeds below {first} are done",
                 flush=True,
             )
         if cases >= given.cases:
             break
-    with KEPT.open("a") as file:
-        file.writelines(f"{seed}\n" for seed in sorted(failed.difference(kept_seeds())))
     return 1 if failed else 0
 
 

@@ -22,6 +22,10 @@ from views.definition import Definition
 from views.render import query_of
 
 Row = tuple[Any, ...]
+VIEWS = (8, 12)
+"""How many views share tables and transactions: these cost as much as a view."""
+BELOW = 5
+"""A view reads tables and so many of the views before it: with more of them it would hardly read a table."""
 REFERENCE = "b"
 """The column that refers to the key of the first table, where one is declared to."""
 MOVES = ("insert", "delete", "modify", "duplicate", "empty", "large", "same", "pass", "nothing")
@@ -29,10 +33,8 @@ MOVES = ("insert", "delete", "modify", "duplicate", "empty", "large", "same", "p
 
 @dataclass(frozen=True)
 class RandomCase(Case):
-    """A case with foreign keys, whose views may be built from their rules instead of their SQL."""
+    """A case whose views may be built from their rules instead of their SQL."""
 
-    foreign_keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Of a table: the column, and the `table.key` that it refers to."""
     by_rules: bool = False
 
     def definitions(self) -> dict[str, Definition]:
@@ -42,12 +44,12 @@ class RandomCase(Case):
         return {view: replace(d, query=query_of(d.program)) if d.program else d for view, d in found.items()}
 
 
-def random_case(seed: int) -> RandomCase:
-    """Three to six views, some on top of others, over two to four tables, and three to five transactions."""
-    return draw_case(random.Random(seed))
+def random_case(seed: int, views: tuple[int, int] = VIEWS) -> RandomCase:
+    """Views, some on top of others, over two to four tables, and three to five transactions."""
+    return draw_case(random.Random(seed), views)
 
 
-def draw_case(pick: random.Random, views: tuple[int, int] = (3, 6), moves: tuple[int, int] = (3, 5)) -> RandomCase:
+def draw_case(pick: random.Random, views: tuple[int, int] = VIEWS, moves: tuple[int, int] = (3, 5)) -> RandomCase:
     """A case whose every choice comes from `pick`, the simplest first: hypothesis can shrink it."""
     tables: dict[str, Table] = {}
     for name in ("r", "s", "t", "u")[: pick.randint(2, 4)]:
@@ -56,7 +58,8 @@ def draw_case(pick: random.Random, views: tuple[int, int] = (3, 6), moves: tuple
     relations = {name: dict(table.columns) for name, table in tables.items()}
     texts: dict[str, str] = {}
     for number in range(pick.randint(*views)):
-        view = Writer(pick, relations).query(pick.choices((1, 0, 2), (6, 3, 1))[0])
+        near = {name: columns for name, columns in relations.items() if name in (*tables, *list(texts)[-BELOW:])}
+        view = Writer(pick, near).query(pick.choices((1, 0, 2), (6, 3, 1))[0])
         texts[f"v{number}"] = view.sql
         relations[f"v{number}"] = view.columns
     transactions = [draw_transaction(pick, tables) for _ in range(min(pick.randint(*moves), pick.randint(*moves)))]

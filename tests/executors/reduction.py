@@ -45,6 +45,14 @@ def smaller(case: RandomCase) -> Iterator[RandomCase]:
             yield replace(case, tables={**case.tables, name: fewer})
 
 
+def without_highest(case: RandomCase, small: RandomCase) -> RandomCase:
+    """The case without those views that no other one of a smaller case reads, and without what reads them."""
+    known = {**case.views, **case.tables}
+    read = set().union(*(_below(view, known) for view in small.views))
+    gone = small.views.keys() - read
+    return _only(case, {name for name in known if name not in gone and not gone & _below(name, known)})
+
+
 def possible(case: RandomCase) -> bool:
     """Whether every row that the transactions delete is there, and keys and foreign keys hold throughout."""
     try:

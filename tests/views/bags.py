@@ -48,8 +48,14 @@ def _value(value: Any, digits: int | None) -> Any:
 
 
 def duck(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with these tables; timestamps have no zone there and mean UTC."""
+    """A DuckDB connection with these tables."""
     connection = duckdb.connect(config={"threads": 1})
+    fill(connection, tables)
+    return connection
+
+
+def fill(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
+    """Make these tables and the clock; timestamps have no zone there and mean UTC."""
     for name, table in {**tables, CLOCK: clock()}.items():
         naive = [
             pa.field(f.name, pa.timestamp("us") if pa.types.is_timestamp(f.type) else f.type) for f in table.schema
@@ -57,7 +63,6 @@ def duck(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
         connection.register("incoming", table.cast(pa.schema(naive)))
         connection.execute(f"CREATE TABLE {exp.to_identifier(name, quoted=True).sql('duckdb')} AS FROM incoming")
         connection.unregister("incoming")
-    return connection
 
 
 def on_duck(connection: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
