@@ -27,7 +27,8 @@ from advisor.recommend import offers_as_kept, readers_of
 from advisor.recording import Recorder
 from advisor.runs import Run, ViewRun
 from advisor.scratch import copied, scratch_folder
-from advisor.spark_model import SparkModel, Stream
+from advisor.spark_model import SparkModel
+from advisor.table_model import Stream
 from advisor.timetable import Event, Repeated, timetable, whole_times
 from advisor.transactions import Transactions
 from costmodels.schedule import DAY_SECONDS

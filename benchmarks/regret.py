@@ -38,7 +38,8 @@ import pyarrow.parquet as pq
 
 from advisor.api import Advisor
 from advisor.offers import cheapest
-from advisor.spark_model import Demand, SparkModel
+from advisor.spark_model import SparkModel
+from advisor.view_offers import Demand
 from costmodels.axis import CENTRE, constant
 from costmodels.calibration import Fit, Observation, fit
 from executors.keeping import Keeping

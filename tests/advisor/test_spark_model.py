@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from advisor.offers import Offers
-from advisor.spark_model import Demand, SparkModel, Stream, demand_of
+from advisor.spark_model import SparkModel, demand_of
+from advisor.table_model import Stream
+from advisor.view_offers import Demand
 from costmodels.axis import QUERIES, UPDATES, Vector, constant, full
 from profiles.coefficients import machine_profile
 from profiles.definitions import definitions_of
