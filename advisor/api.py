@@ -19,6 +19,7 @@ from executors.executor import find_executor
 from executors.failures import Failure, last_failure
 from profiles.coefficients import machine_profile
 from profiles.definitions import definitions_of
+from profiles.queries import QueryHistory, observed_reads
 from profiles.sources import all_statistics
 from profiles.statistics import TableStatistics
 from profiles.workload import Workload, from_values, load
@@ -140,12 +141,27 @@ class Advisor:
         model: ModelName = "spark",
         sample_rows: int | None = None,
         progress: Callable[[str], None] = lambda _: None,
+        event_log: str | Path | None = None,
     ) -> Proposal:
-        """Price every way to keep each view and choose; only statistics are saved."""
+        """Price every way to keep each view and choose; only statistics are saved.
+
+        From an event log, one or a folder of them, come the reads of views for which the workload declares none.
+        """
         statistics = self.statistics if model == "hanson" else self.profile(sample_rows, progress)
         return recommend(
-            self.workload, select, exclude, model=model, statistics=statistics, definitions=self.definitions
+            self.workload,
+            select,
+            exclude,
+            model=model,
+            statistics=statistics,
+            definitions=self.definitions,
+            reads={} if event_log is None else self._observed_reads(event_log),
         )
+
+    def _observed_reads(self, event_log: str | Path) -> Mapping[str, QueryHistory]:
+        from profiles.eventlogs import read_event_logs
+
+        return observed_reads(read_event_logs(event_log), self.workload.views, self.workload.warehouse)
 
     def recommend(self, select: Iterable[str] = (), exclude: Iterable[str] = (), **how: Any) -> Proposal:
         """The proposal, saved beside the workload; `how` is that of `proposal`."""

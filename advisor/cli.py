@@ -96,6 +96,8 @@ def recommend(
 ) -> None:
     """Price every view, print a ranking and write .advisor/proposal.json beside the workload.
 
+    With --event-log DIR, reads of stored views are counted where the workload declares none.
+
     With --from-logs [PATH…] [--event-log DIR] no workload is needed and nothing is written: the answer is the list
     of derived tables that are rebuilt more often than they are read, or in full for small changes.
     """
@@ -112,15 +114,20 @@ def recommend(
             "give one workload file, or --from-logs with folders",
             "for example: advisor recommend workload.yaml, or advisor recommend --from-logs data",
         )
-    if event_log is not None:
-        raise WorkloadError("--event-log is read with --from-logs only", "add that, or leave it out")
+    if event_log is not None and model is ModelChoice.HANSON:
+        raise WorkloadError("--event-log is not read by the page model of 1987", "leave one of them out")
 
     from advisor.api import Advisor
     from advisor.proposal import write
 
     advisor = Advisor(paths[0])
     proposal = advisor.proposal(
-        select or (), exclude or (), model=model.value, sample_rows=sample_rows, progress=_told(quiet=as_json)
+        select or (),
+        exclude or (),
+        model=model.value,
+        sample_rows=sample_rows,
+        progress=_told(quiet=as_json),
+        event_log=event_log,
     )
     path = write(proposal, advisor.workload.folder)
     _say(advisor.said, as_json)

@@ -148,6 +148,10 @@ def _footnotes(
     undeclared = sum(1 for view in views if not view.today_declared)
     if undeclared:
         yield f"{undeclared} without today: taken as virtual, or as fully refreshed where others read them."
+    rates = {view.view: view.estimates.get("queries_per_day", {}).get("source") for view in views}
+    observed = [view for view, source in rates.items() if source in ("measured", "derived")]
+    if observed:
+        yield f"Reads of {', '.join(observed)} are those seen in event logs."
     defaults = sorted({text for view in views for text in view.defaults})
     if defaults:
         some = defaults if everything else defaults[:4]

@@ -20,6 +20,7 @@ from advisor.spark_model import SparkModel, demand_of
 from costmodels.axis import Numbers, vector
 from profiles.coefficients import MachineProfile, machine_profile, page_costs
 from profiles.definitions import definitions_of
+from profiles.queries import QueryHistory
 from profiles.sources import all_statistics
 from profiles.statistics import Estimate, TableStatistics
 from profiles.workload import Workload
@@ -39,8 +40,12 @@ def recommend(
     model: ModelName = "spark",
     statistics: Mapping[str, TableStatistics] | None = None,
     definitions: Mapping[str, Definition] | None = None,
+    reads: Mapping[str, QueryHistory] | None = None,
 ) -> Proposal:
-    """Price every selected view and choose; without statistics, those that logs and declarations give."""
+    """Price every selected view and choose; without statistics, those that logs and declarations give.
+
+    `reads` are those that were observed: where a workload declares none they are taken.
+    """
     known = all_statistics(workload) if statistics is None else statistics
     definitions = definitions_of(workload, known) if definitions is None else definitions
     chosen = selected_views(workload, definitions, select, exclude)
@@ -49,7 +54,7 @@ def recommend(
     made = (
         _Hanson(gathered_views(workload, known), pages)
         if model == "hanson"
-        else _Spark(workload, known, definitions, machine)
+        else _Spark(workload, known, definitions, machine, reads=reads or {})
     )
     budget = workload.budget.storage if workload.budget is not None else None
     readers = readers_of(definitions)
@@ -156,8 +161,9 @@ class _Spark:
         definitions: Mapping[str, Definition],
         machine: MachineProfile,
         numbers: Numbers = vector,
+        reads: Mapping[str, QueryHistory] | None = None,
     ) -> None:
-        self.model = SparkModel(workload, statistics, definitions, machine, numbers)
+        self.model = SparkModel(workload, statistics, definitions, machine, numbers, reads or {})
         self.readers = readers_of(definitions)
         clocks = Counter(view.max_staleness for view in workload.views.values())
         self.sharers = {view: clocks[given.max_staleness] for view, given in workload.views.items()}
@@ -184,7 +190,7 @@ class _Spark:
         return tuple(sorted(mine))
 
     def estimates(self, view: str) -> Mapping[str, Estimate]:
-        return {}
+        return {"queries_per_day": self.model.query_rate(view)}
 
     def ignored(self, views: Iterable[str]) -> Iterator[str]:
         yield from ()

@@ -22,6 +22,7 @@ from costmodels import spark
 from costmodels.axis import QUERIES, Numbers, Vector, constant, swept, vector
 from costmodels.spark import Known
 from profiles.coefficients import MachineProfile
+from profiles.queries import QueryHistory
 from profiles.sources import DEFAULT_QUERIES
 from profiles.statistics import Estimate, TableStatistics
 from profiles.workload import Workload
@@ -38,6 +39,8 @@ class SparkModel:
     machine: MachineProfile
     numbers: Numbers = vector
     """How an estimate, by its name, lies along the axis."""
+    reads: Mapping[str, QueryHistory] = field(default_factory=dict)
+    """By view, the reads that were observed; what is declared counts more."""
     defaults: dict[str, set[str]] = field(default_factory=dict)
     """By view, what of its prices had to be assumed, in words."""
     _views: dict[tuple[str, frozenset[str]], ViewModel] = field(default_factory=dict)
@@ -92,12 +95,21 @@ class SparkModel:
         return self._queries[name]
 
     def _reads(self, name: str) -> Vector:
-        declared = self.workload.views[name].queries
-        per_day = None if declared is None else declared.per_day
-        estimate = Estimate.of(DEFAULT_QUERIES, "default") if per_day is None else Estimate.of(per_day, "declared")
-        if per_day is None:
+        estimate = self.query_rate(name)
+        if estimate.source == "default":
             self.defaults.setdefault(name, set()).add(f"queries of {name} ({DEFAULT_QUERIES:,.0f} a day)")
         return swept(self.numbers(estimate, f"{name}.queries"), QUERIES)
+
+    def query_rate(self, name: str) -> Estimate:
+        """The view's own reads a day: declared, else observed, else a default."""
+        given, seen = self.workload.views[name].queries, self.reads.get(name)
+        if given is not None and given.per_day is not None:
+            return Estimate.of(given.per_day, "declared")
+        return (seen.per_day if seen is not None else None) or Estimate.of(DEFAULT_QUERIES, "default")
+
+    def read_times(self, name: str) -> tuple[float, ...]:
+        """When it was read, where its rate was observed."""
+        return self.reads[name].times if self.query_rate(name).source in ("measured", "derived") else ()
 
     def offers(self, name: str, stored: Iterable[str], demand: Demand, sharers: int = 1) -> Offers:
         """Every way to keep a view, priced; `sharers` views are refreshed by the same clock."""

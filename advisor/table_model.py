@@ -27,6 +27,8 @@ class Stream:
     transactions: Vector
     tuples: Mapping[str, Vector]
     at: tuple[int, ...] = ()
+    times: tuple[float, ...] = ()
+    """When they came, in seconds since the epoch, where that was observed of all its tables."""
 
     @property
     def events(self) -> Vector:
@@ -109,7 +111,9 @@ def streams_of(statistics: Iterable[TableStatistics], numbers: Numbers) -> tuple
 def _stream(tables: Sequence[TableStatistics], numbers: Numbers) -> Stream:
     rate = swept(numbers(tables[0].updates_per_day, f"{tables[0].name}.updates"), UPDATES)
     tuples = {t.name: numbers(t.rows_per_update, f"{t.name}.update rows") * t.changes_per_row for t in tables}
-    return Stream(tuple(t.name for t in tables), rate, tuples, tables[0].at)
+    seen = [table.update_times for table in tables]
+    times = tuple(sorted(set().union(*seen))) if all(seen) else ()
+    return Stream(tuple(t.name for t in tables), rate, tuples, tables[0].at, times)
 
 
 def _linked(table: TableStatistics, group: Sequence[TableStatistics]) -> bool:

@@ -134,7 +134,16 @@ class _Ways:
         if batched:
             queries = self.view.model.workload.views[self.view.name].queries
             return schedule.after_batches(at, self.demand.reads, queries.between if queries is not None else None)
-        return schedule.in_random_order(events, self.demand.reads)
+        found = schedule.in_random_order(events, self.demand.reads) * self._order
+        return np.asarray(np.minimum(np.minimum(found, events), self.demand.reads))
+
+    @cached_property
+    def _order(self) -> float:
+        """How many times as often reads find something pending as they would in random order, by observed times."""
+        if not all(stream.times for stream in self.view.streams):
+            return 1.0
+        updates = [moment for stream in self.view.streams for moment in stream.times]
+        return schedule.against_random_order(updates, self.view.model.read_times(self.view.name))
 
     def _batches(self, refreshes: Vector) -> list[tuple[list[str], Vector, dict[str, Vector]]]:
         """Refreshes by what they find changed: which tables, how often, and how many tuples of each.

@@ -6,6 +6,7 @@ reads in random order: every read is equally likely to follow an update or anoth
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ from costmodels.axis import Vector, constant
 
 DAY_SECONDS = 86_400.0
 _DAY_MINUTES = 1440
+_ENOUGH = 10
+"""Updates and reads of which the order is believed to go on like this."""
 
 
 def in_random_order(updates: Vector, reads: Vector) -> Vector:
@@ -63,12 +66,32 @@ def observed(updates: Sequence[float], reads: Sequence[float]) -> int:
     >>> observed([1.0, 2.0, 9.0], [3.0, 4.0, 10.0])
     2
     """
-    found, met = 0, -np.inf
+    moments, found, met = sorted(updates), 0, 0
     for read in sorted(reads):
-        newest = max((u for u in updates if u <= read), default=-np.inf)
-        if newest > met:
-            found, met = found + 1, newest
+        before = bisect_right(moments, read)
+        found, met = found + (before > met), before
     return found
+
+
+def against_random_order(updates: Sequence[float], reads: Sequence[float]) -> float:
+    """How many times as often reads find an update, by the times of both, as they would in random order.
+
+    1 where both were not seen often enough over the same time to tell.
+
+    >>> day = [3600.0 * hour for hour in range(24)]
+    >>> round(against_random_order(day, [moment + 60 for moment in day]), 2)  # each update is met
+    2.0
+    >>> against_random_order(day, [])
+    1.0
+    """
+    if not updates or not reads:
+        return 1.0
+    first, last = max(min(updates), min(reads)), min(max(updates), max(reads))
+    came, read = ([moment for moment in each if first <= moment <= last] for each in (updates, reads))
+    if min(len(came), len(read)) < _ENOUGH:
+        return 1.0
+    expected = float(in_random_order(constant(float(len(came))), constant(float(len(read))))[0])
+    return observed(came, read) / expected
 
 
 def _share(start: int, end: int, between: tuple[int, int] | None) -> float:

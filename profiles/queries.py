@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,15 @@ def query_history(executions: Sequence[Execution], places: Mapping[str, Collecti
         )
         for view, found in times.items()
     }
+
+
+def observed_reads(executions: Sequence[Execution], views: Iterable[str], warehouse: Path) -> dict[str, QueryHistory]:
+    """The reads of views of a workload that were seen: of their folders in the warehouse, or of tables of their names.
+
+    A view of which none was seen is missing: it may not have been stored then.
+    """
+    found = query_history(executions, {view: (warehouse / view, view) for view in views})
+    return {view: history for view, history in found.items() if history.times}
 
 
 def days_of(executions: Sequence[Execution]) -> float:

@@ -104,6 +104,7 @@ def table_statistics(workload: Workload, name: str) -> TableStatistics:
         foreign_keys=table.foreign_keys,
         deletes=_deletes(updates, found.observed),
         at=updates.at,
+        update_times=found.observed.times if updates.per_day is None and not updates.at else (),
     )
 
 

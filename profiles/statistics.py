@@ -106,6 +106,8 @@ class TableStatistics:
     """The part of the changed tuples that is deleted; a modification deletes one and inserts one."""
     at: tuple[int, ...] = ()
     """The minutes of the day at which updates come, where they come in batches."""
+    update_times: tuple[float, ...] = ()
+    """When updates came, in seconds since the epoch, oldest first, where their rate was observed."""
 
     def column(self, name: str) -> str | None:
         """The table's own spelling of a column."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,9 @@ from deltalake import write_deltalake
 
 from advisor.offers import strategy_of
 from advisor.recommend import recommend
+from profiles.queries import QueryHistory
+from profiles.sources import all_statistics
+from profiles.statistics import Estimate
 from profiles.workload import load
 from tests.advisor.workloads import NAMED, PER_CUSTOMER, TOTAL, URGENT, proposal, workload
 from views.errors import ViewError, WorkloadError
@@ -156,6 +160,50 @@ def test_the_same_updates_in_one_batch_at_night_make_1_refresh(tmp_path: Path) -
     assert batch.offers.offers["deferred/counting"].refreshes == pytest.approx(1.0, abs=1e-6)
     assert batch.candidates["deferred/counting"] < spread.candidates["deferred/counting"]
     assert "by 1 refresh of" in batch.reason
+
+
+def test_reads_seen_in_event_logs_stand_in_for_a_rate_that_is_not_declared(tmp_path: Path) -> None:
+    seen = {"v": QueryHistory(Estimate(900.0, 840.0, 960.0, "measured"), (1.0, 2.0))}
+    silent = workload(tmp_path, f'v: {{sql: "{PER_CUSTOMER}"}}')
+    assumed, observed = recommend(silent).views["v"], recommend(silent, reads=seen).views["v"]
+    assert assumed.estimates["queries_per_day"] == {"value": 100.0, "lower": 10.0, "upper": 1000.0, "source": "default"}
+    assert any("queries of v" in text for text in assumed.defaults)
+    assert observed.estimates["queries_per_day"]["value"] == 900.0
+    assert not any("queries of v" in text for text in observed.defaults)
+    virtual = "query_modification"
+    assert observed.candidates[virtual] == pytest.approx(9 * assumed.candidates[virtual], rel=0.01)
+
+
+def test_a_declared_rate_counts_more_than_reads_that_were_seen(tmp_path: Path) -> None:
+    said = workload(tmp_path, f'v: {{sql: "{PER_CUSTOMER}", queries: {{per_day: 7}}}}')
+    seen = {"v": QueryHistory(Estimate(900.0, 840.0, 960.0, "measured"), (1.0, 2.0))}
+    assert recommend(said, reads=seen).views["v"].as_json() == recommend(said).views["v"].as_json()
+
+
+@pytest.mark.parametrize(("minutes_after", "refreshes"), [(1, 24), (-1, 24), (None, 12)])
+def test_refreshes_are_counted_from_the_times_of_updates_and_reads_where_both_were_seen(
+    tmp_path: Path, minutes_after: int | None, refreshes: float
+) -> None:
+    """24 updates and 24 reads a day in random order make 12 refreshes; when each update is met at once, 24."""
+    made = workload(tmp_path, f'v: {{sql: "{PER_CUSTOMER}"}}', updates="{per_day: 24, rows: 20}", rows=1e7)
+    hours = [3600.0 * hour for hour in range(24 * 7)]
+    times = () if minutes_after is None else tuple(hour + 60 * minutes_after for hour in hours)
+    statistics = all_statistics(made)
+    statistics["orders"] = replace(statistics["orders"], update_times=tuple(hours))
+    reads = {"v": QueryHistory(Estimate.of(24.0, "measured"), times)}
+    found = recommend(made, statistics=statistics, reads=reads).views["v"].offers.offers["deferred/counting"]
+    assert found.refreshes == pytest.approx(refreshes, rel=0.02)
+
+
+def test_reads_in_bulk_after_each_night_meet_one_update(tmp_path: Path) -> None:
+    made = workload(tmp_path, f'v: {{sql: "{PER_CUSTOMER}"}}', updates="{per_day: 1, rows: 20}", rows=1e7)
+    nights = [86_400.0 * day for day in range(30)]
+    statistics = all_statistics(made)
+    statistics["orders"] = replace(statistics["orders"], update_times=tuple(nights))
+    times = tuple(night + 60 * minute for night in nights for minute in range(100))
+    reads = {"v": QueryHistory(Estimate.of(100.0, "measured"), times)}
+    found = recommend(made, statistics=statistics, reads=reads).views["v"].offers.offers["deferred/counting"]
+    assert found.refreshes == pytest.approx(1.0, rel=0.05)
 
 
 # What the workload demands

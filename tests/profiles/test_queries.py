@@ -9,7 +9,7 @@ import pytest
 from costmodels.schedule import observed
 from profiles.eventlogs import Execution
 from profiles.plans import Read, Write
-from profiles.queries import QueryHistory, days_of, owner_of, query_history
+from profiles.queries import QueryHistory, days_of, observed_reads, owner_of, query_history
 from profiles.statistics import Estimate
 
 DAY = 86_400.0
@@ -72,6 +72,13 @@ def test_within_a_day_the_count_is_a_guess() -> None:
 def test_a_view_that_nobody_was_seen_to_read_has_a_rate_of_zero_that_may_be_wrong() -> None:
     found = query_history([execution(0, read("/other")), execution(48, read("/other"))], DAILY)["daily"]
     assert found.per_day == Estimate(0.0, 0.0, 1.5, "measured")
+
+
+def test_views_of_a_workload_are_read_from_their_folders_or_by_their_names(tmp_path: Path) -> None:
+    by_name = Read(None, "spark_catalog.default.named")
+    executions = [execution(1, read(str(tmp_path / "stored"))), execution(2, by_name), execution(3, read("/other"))]
+    found = observed_reads(executions, ["stored", "named", "unseen"], tmp_path)
+    assert {view: history.times for view, history in found.items()} == {"stored": (3600.0,), "named": (7200.0,)}
 
 
 def test_without_a_log_nothing_is_known() -> None:
