@@ -40,6 +40,7 @@ Exclude = Annotated[list[str] | None, typer.Option(help="Not these views.")]
 EventLog = Annotated[
     str | None, typer.Option("--event-log", metavar="DIR", help="The folder of spark.eventLog.dir, or one log.")
 ]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a report as an HTML page too.")]
 ViewName = Annotated[str, typer.Argument(metavar="VIEW", help="A view of the workload.")]
 
 
@@ -91,6 +92,7 @@ def recommend(
     sample_rows: SampleRows = None,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged views and every note.")] = False,
+    html: Html = None,
     select: Select = None,
     exclude: Exclude = None,
 ) -> None:
@@ -105,8 +107,9 @@ def recommend(
 
     paths = paths or []
     if from_logs:
-        if everything or select or exclude:
-            raise WorkloadError("--all, --select and --exclude are about the views of a workload", "leave them out")
+        if everything or select or exclude or html:
+            what = "--all, --html, --select and --exclude are about the views of a workload"
+            raise WorkloadError(what, "leave them out")
         _recommend_from_logs(paths, event_log, as_json)
         return
     if len(paths) != 1:
@@ -120,6 +123,8 @@ def recommend(
     from advisor.api import Advisor
     from advisor.proposal import write
 
+    if html is not None:
+        _check_html(html, model)
     advisor = Advisor(paths[0])
     proposal = advisor.proposal(
         select or (),
@@ -131,6 +136,7 @@ def recommend(
     )
     path = write(proposal, advisor.workload.folder)
     _say(advisor.said, as_json)
+    _write_html(html, advisor, select, exclude)
     if as_json:
         _print_json(proposal.as_json())
         return
@@ -138,7 +144,27 @@ def recommend(
 
     console = PipeConsole()
     show(proposal, console, everything)
-    line(console, f"proposal written to {os.path.relpath(path)}")
+    line(console, f"proposal written to {os.path.relpath(path)}{f', report to {html}' if html is not None else ''}")
+
+
+def _check_html(html: str, model: ModelChoice = ModelChoice.SPARK) -> None:
+    """Refuse what cannot become a report, before anything is done."""
+    from advisor.reporting import html_path
+    from views.errors import WorkloadError
+
+    html_path(html)
+    if model is not ModelChoice.SPARK:
+        raise WorkloadError("--html shows the prices of the Spark model", "leave out --model, or --html")
+
+
+def _write_html(
+    html: str | None, advisor: Any, select: list[str] | None = None, exclude: list[str] | None = None, run: Any = None
+) -> None:
+    """The report of --html."""
+    if html is not None:
+        from advisor.reporting import write_report
+
+        write_report(advisor, html, select or (), exclude or (), run=run)
 
 
 @app.command()
@@ -636,6 +662,7 @@ def run(
     scale: Annotated[float, typer.Option(help="The part of a day's updates and reads that is replayed.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Draws other moments and other rows.", min=0)] = 0,
     sample_rows: SampleRows = None,
+    html: Html = None,
     as_json: Json = False,
     select: Select = None,
     exclude: Exclude = None,
@@ -646,6 +673,8 @@ def run(
     """
     from advisor.api import Advisor
 
+    if html is not None:
+        _check_html(html)
     advisor = Advisor(workload)
     with _running(quiet=as_json) as progress:
         found = advisor.run(
@@ -659,6 +688,7 @@ def run(
             progress=progress,
         )
     _say(advisor.said, as_json)
+    _write_html(html, advisor, select, exclude, found)
     if as_json:
         _print_json(found.as_json())
     else:
@@ -678,6 +708,7 @@ def replan(
     ] = False,
     history: Annotated[bool, typer.Option("--history", help="Print the nights so far and do nothing.")] = False,
     sample_rows: SampleRows = None,
+    html: Html = None,
     as_json: Json = False,
 ) -> None:
     """The nightly job: look again, learn from what was measured, and say what should change and why.
@@ -697,6 +728,8 @@ def replan(
         else:
             print(history_text(nights).rstrip())
         return
+    if html is not None:
+        _check_html(html)
     try:
         least = 0.0 if min_saving is None else seconds(min_saving)
     except ValueError as error:
@@ -709,6 +742,7 @@ def replan(
         progress=_told(quiet=as_json),
     )
     _say(advisor.said, as_json)
+    _write_html(html, advisor)
     if as_json:
         _print_json(found.as_json())
     else:

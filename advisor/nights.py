@@ -90,6 +90,8 @@ class Night:
     """The factor within which the coefficients of before predict half of the runs."""
     error_after: float | None = None
     """The same of fitted ones, for views that were left out of the fit."""
+    coefficients: Mapping[str, float] = field(default_factory=dict)
+    """What one of each quantity was taken to cost, in seconds."""
     changes: tuple[Change, ...] = ()
     stayed: Mapping[str, str] = field(default_factory=dict)
     """Views for which another way seems cheaper, and why they stay."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from profiles.sources import DEFAULT_QUERIES
 from profiles.statistics import Estimate, TableStatistics
 from profiles.units import SECONDS_A_DAY
 from profiles.words import duration, number, percent
+from profiles.workload import Workload
 from storage.engine import priced_as
 from storage.log import DeltaLog, is_delta
 from views.errors import TableError
@@ -120,6 +121,7 @@ def replan(
         learned=learned is not None and learned.after != learned.before,
         error_before=None if learned is None else learned.fit.error_before,
         error_after=None if learned is None else learned.fit.error_unseen,
+        coefficients=asdict(proposal.machine.coefficients) if proposal.machine is not None else {},
         changes=changes,
         stayed={name: f"{view.held}, {_cheaper(view)}" for name, view in proposal.views.items() if view.held},
         track=track,
@@ -243,19 +245,40 @@ def _said(rate: Estimate, before: float, what: str) -> str:
 
 def _proposal(advisor: Advisor, rates: Rates) -> Proposal:
     """A recommendation by these rates, for which what is done today is what the plan in force says."""
-    workload, plan = advisor.workload, read_plan(advisor.workload.folder).views
+    workload = _read_as_often(advisor.workload, rates.queries)
+    found = recommend(workload, statistics=rates.statistics, definitions=advisor.definitions)
+    # what `apply` holds tables against is what anybody can look up again
+    known = {name: described(advisor.statistics[name]) for name in found.statistics}
+    return replace(found, statistics=known)
+
+
+def at_rates(
+    workload: Workload, statistics: Mapping[str, TableStatistics], night: Night
+) -> tuple[Workload, dict[str, TableStatistics]]:
+    """The workload and statistics with the rates that a night went by."""
+    known = {
+        name: replace(table, updates_per_day=_moved_to(table.updates_per_day, night.updates[name]))
+        if name in night.updates
+        else table
+        for name, table in statistics.items()
+    }
+    return _read_as_often(workload, night.queries), known
+
+
+def _read_as_often(workload: Workload, reads: Mapping[str, float]) -> Workload:
+    """The workload with other reads a day, and with the plan in force as what is done today."""
+    plan = read_plan(workload.folder).views
     views = {}
     for name, view in workload.views.items():
-        queries = (view.queries or spec.Queries()).model_copy(update={"per_day": rates.queries[name]})
+        queries = view.queries
+        if name in reads:
+            queries = (queries or spec.Queries()).model_copy(update={"per_day": reads[name]})
         today = view.today
         if name in plan:
             kept = plan[name]
             today = spec.Today(strategy=kept.strategy, algorithm=kept.algorithm if kept.stored else None)  # type: ignore[arg-type]
         views[name] = view.model_copy(update={"queries": queries, "today": today})
-    found = recommend(replace(workload, views=views), statistics=rates.statistics, definitions=advisor.definitions)
-    # what `apply` holds tables against is what anybody can look up again
-    known = {name: described(advisor.statistics[name]) for name in found.statistics}
-    return replace(found, statistics=known)
+    return replace(workload, views=views)
 
 
 def _changes(

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from advisor.answers import delta_explanation, kept_label
-from advisor.offers import Offer, strategy_of, turning_point
+from advisor import past
+from advisor.answers import delta_explanation
+from advisor.nights import Night, read_nights
+from advisor.offers import Offer, turning_point
 from advisor.output import priced_by, turn_text
-from advisor.plan import earlier_plans, read_plan
-from advisor.proposal import FOLDER, Proposal, ViewProposal
+from advisor.proposal import Proposal, ViewProposal
+from advisor.recommend import recommend
+from advisor.replanning import at_rates
+from advisor.saved import read_proposal
 from advisor.variation import COEFFICIENT, SHARES, Ends, Variation
-from advisor.wording import label
+from advisor.wording import label, spoken, way
 from costmodels.axis import CENTRE, FACTORS, UPDATES, Vector, full
 from costmodels.spark import Prices, prices_of
 from profiles.statistics import TableStatistics
 from reports import results
 from reports.page import render
-from views.errors import WorkloadError
+from views.errors import TableError, WorkloadError
 from views.text import rules_text
 
 if TYPE_CHECKING:
     from advisor.api import Advisor
-    from executors.keeping import Keeping
+    from advisor.runs import Run
 
 _COMPONENT = {
     "sessions": 0, "statements": 0, "reads": 0, "jobs": 0,
@@ -36,19 +39,6 @@ _COMPONENT = {
     "rows_written": 4, "files_written": 4, "commits": 4,
 }  # fmt: skip
 """By quantity, the place in `results.COMPONENTS` of what it is a part of."""
-_OF_SUBJECT = {
-    "rows": "rows of {}",
-    "files": "files of {}",
-    "updates": "updates of {} a day",
-    "update rows": "rows an update of {} changes",
-    "queries": "reads of {} a day",
-    "fraction": "part of {} a read takes",
-}
-_OF_COLUMN = {
-    "values": "distinct values of {}",
-    "bytes": "bytes of {} a row",
-    "overlap": "files that hold a value of {}",
-}
 _ALWAYS = (".rows", ".updates", ".update rows", ".queries", ".fraction")
 _NOTHING = 5e-4
 """What moves the cost by a smaller part than this is not shown."""
@@ -59,33 +49,61 @@ NO_TRAFFIC = (
 NO_TABLE = "The view joins stored views only, or has no rules, so no part of a table can be varied; see what it reads."
 
 
-def write_report(advisor: Advisor, target: str, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> Path:
-    """Save the report of a workload as an HTML file."""
-    path = Path(target)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise WorkloadError(f"{target!r}: a report is an HTML page", "give a name like report.html")
-    path.write_text(render(report(advisor, select, exclude)), encoding="utf-8")
+def write_report(
+    advisor: Advisor,
+    target: str,
+    select: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    *,
+    run: Run | None = None,
+) -> Path:
+    """Save the report of a workload as an HTML file, with what a replay has measured where there is one."""
+    path = html_path(target)
+    path.write_text(render(report(advisor, select, exclude, run=run)), encoding="utf-8")
     return path
 
 
-def report(advisor: Advisor, select: Iterable[str] = (), exclude: Iterable[str] = ()) -> results.Report:
-    """What the page shows of the selected views."""
+def html_path(target: str) -> Path:
+    """Where a report is to be written, if that is an HTML file."""
+    path = Path(target)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise WorkloadError(f"{target!r}: a report is an HTML page", "give a name like report.html")
+    return path
+
+
+def report(
+    advisor: Advisor, select: Iterable[str] = (), exclude: Iterable[str] = (), *, run: Run | None = None
+) -> results.Report:
+    """What the page shows of the selected views; by the rates of the last night, where there was one."""
     shown = advisor.selected(select, exclude)
-    proposal = advisor.proposal(sample_rows=0)
-    statistics = advisor.profile(sample_rows=0)
-    variation = Variation(advisor.workload, statistics, advisor.definitions, proposal)
-    views = tuple(_view(advisor, variation, proposal.views[name]) for name in shown)
-    reached = {name for view in views for name in view.reads} | {n for v in shown for n in _base(advisor, v)}
     folder = advisor.workload.folder
+    nights = read_nights(folder)
+    workload, statistics = advisor.workload, advisor.profile(sample_rows=0)
+    if nights:
+        workload, statistics = at_rates(workload, statistics, nights[-1])
+    proposal = recommend(workload, statistics=statistics, definitions=advisor.definitions)
+    variation = Variation(workload, statistics, advisor.definitions, proposal)
+    views = tuple(_view(variation, proposal.views[name]) for name in shown)
+    reached = {name for view in views for name in view.reads} | {n for v in shown for n in _base(advisor, v)}
+    notes = list(_notes(advisor, proposal, nights))
+    try:
+        measured = tuple(past.measurements(workload.warehouse))
+    except TableError as error:
+        measured = ()
+        notes.append(f"What was measured cannot be shown: {error}.")
     return results.Report(
-        workload=advisor.workload.name,
+        workload=workload.name,
         priced_by=priced_by(proposal),
         views=views,
         tables=tuple(_table(statistics[name]) for name in statistics if name in reached),
         price=_price(proposal),
-        changes=tuple(_changes(proposal, shown, read_plan(folder).views)),
-        plans=tuple(_plans(folder)),
-        notes=tuple(_notes(advisor, proposal)),
+        changes=tuple(past.changes(proposal, shown, folder, nights)),
+        plans=tuple(past.plans(folder)),
+        measurements=measured,
+        coefficients=tuple(past.coefficients(nights)),
+        nights=tuple(past.nights(nights)),
+        comparison=tuple(past.compared(run)) if run is not None else (),
+        notes=tuple(notes),
         made_from={**proposal.inputs},
     )
 
@@ -95,8 +113,8 @@ def _base(advisor: Advisor, view: str) -> Iterator[str]:
         yield from (_base(advisor, name) if name in advisor.definitions else (name,))
 
 
-def _view(advisor: Advisor, variation: Variation, chosen: ViewProposal) -> results.View:
-    definition = advisor.definitions[chosen.view]
+def _view(variation: Variation, chosen: ViewProposal) -> results.View:
+    definition, workload = variation.definitions[chosen.view], variation.workload
     machine = variation.proposal.machine
     assert machine is not None
     prices = prices_of(machine)
@@ -105,7 +123,7 @@ def _view(advisor: Advisor, variation: Variation, chosen: ViewProposal) -> resul
     updates, queries = (float(rate[CENTRE]) for rate in (offers.rates.updates, offers.rates.queries))
     return results.View(
         name=chosen.view,
-        definition=advisor.workload.sql.get(chosen.view) or advisor.workload.views[chosen.view].datalog or "",
+        definition=workload.sql.get(chosen.view) or workload.views[chosen.view].datalog or "",
         rules=rules_text(definition.program) if definition.program is not None else "",
         delta=delta_explanation(definition) if definition.program is not None else "",
         reads=definition.relations,
@@ -128,11 +146,6 @@ def _view(advisor: Advisor, variation: Variation, chosen: ViewProposal) -> resul
         no_surface=NO_TRAFFIC if updates <= 0 or queries <= 0 else NO_TABLE,
         influences=tuple(_influences(variation.ends(chosen.view), chosen)),
     )
-
-
-def way(candidate: str) -> str:
-    """What gives a candidate its colour: its strategy, or that it recomputes."""
-    return "full refresh" if candidate.endswith("/recompute") else strategy_of(candidate).replace("_", " ")
 
 
 def _turns(chosen: ViewProposal) -> Iterator[str]:
@@ -227,29 +240,6 @@ def _influences(found: Iterable[Ends], chosen: ViewProposal) -> Iterator[results
             )
 
 
-def spoken(name: str) -> str:
-    """What a number of the model is called.
-
-    >>> spoken("orders.update rows"), spoken("coefficient rows_read"), spoken("orders: `o_k` > 5")
-    ('rows an update of orders changes', 'price of rows read', 'part of orders with o_k > 5')
-    """
-    if name.startswith(COEFFICIENT):
-        return f"price of {name.removeprefix(COEFFICIENT).replace('_', ' ')}"
-    table, colon, what = name.partition(": ")
-    what = what.replace("`", "")
-    if colon:
-        left, equals, right = what.partition("=")
-        if equals and " " not in what:
-            return f"pairs of {table}.{left} and {right}"
-        simple = what.replace(", ", "").replace("_", "").isalnum()
-        return f"combinations of {what} in {table}" if simple else f"part of {table} with {what}"
-    subject, _, what = name.partition(".")
-    column, _, kind = what.rpartition(" ")
-    if column and kind in _OF_COLUMN:
-        return _OF_COLUMN[kind].format(f"{subject}.{column}")
-    return _OF_SUBJECT[what].format(subject)
-
-
 def _table(table: TableStatistics) -> results.Table:
     return results.Table(table.name, table.rows.value, table.updates_per_day.value, table.rows_per_update.value)
 
@@ -260,39 +250,27 @@ def _price(proposal: Proposal) -> results.Price | None:
     return results.Price(proposal.price.core_hour * proposal.machine.cores / 3600, proposal.price.currency)
 
 
-def _changes(proposal: Proposal, shown: Iterable[str], active: Mapping[str, Keeping]) -> Iterator[results.PlanChange]:
-    """What the proposal would change of the plan in force."""
-    for name in shown:
-        chosen = proposal.views[name]
-        if name in active and active[name].candidate != chosen.candidate:
-            yield results.PlanChange(name, kept_label(active[name]), label(chosen.candidate), chosen.reason)
-
-
-def _plans(folder: Path) -> Iterator[results.Plan]:
-    active, earlier = read_plan(folder).views, earlier_plans(folder)
-    for number, plan in earlier:
-        if plan.views != active:
-            yield results.Plan(number, _labels(plan.views))
-    if active:
-        yield results.Plan(earlier[-1][0] + 1 if earlier else 1, _labels(active), active=True)
-
-
-def _labels(views: Mapping[str, Keeping]) -> dict[str, str]:
-    return {view: kept_label(kept) for view, kept in views.items()}
-
-
-def _notes(advisor: Advisor, proposal: Proposal) -> Iterator[str]:
+def _notes(advisor: Advisor, proposal: Proposal, nights: Sequence[Night]) -> Iterator[str]:
     """What to know about how the numbers were made."""
     machine: Any = proposal.machine
     if not machine.measured:
         yield "Prices are those shipped with the package; advisor calibrate --micro measures this machine in a minute."
+    if nights:
+        yield f"Rates are those that night {nights[-1].number} went by, {nights[-1].day} UTC."
     for said in dict.fromkeys(advisor.said):
-        yield f"{said[:1].upper()}{said[1:]}. advisor recommend samples them."
-    saved = advisor.workload.folder / FOLDER / "proposal.json"
-    if not saved.exists():
+        yield f"{said[:1].upper()}{said[1:]}."
+    saved = read_proposal(advisor.workload.folder)
+    if saved is None:
         yield "No proposal was saved yet; these are the choices that advisor recommend would make from what is known."
-    elif saved.read_text(encoding="utf-8") != proposal.text():
+        return
+    other = [
+        name
+        for name, view in proposal.views.items()
+        if name not in saved.views
+        or (view.strategy, view.algorithm) != (saved.views[name].strategy, saved.views[name].algorithm)
+    ]
+    if other:
         yield (
-            f"{os.path.relpath(saved, advisor.workload.folder)} was made from other inputs or of fewer views; this page"
-            " shows what advisor recommend would propose now."
+            f"The saved proposal does not say the same of {', '.join(other)}: it was made from other inputs."
+            " advisor recommend makes a new one."
         )

@@ -10,6 +10,21 @@ from costmodels.axis import CENTRE, constant
 from profiles import specification as spec
 from profiles.words import duration, factor, many, percent
 
+_COEFFICIENT = "coefficient "
+_OF_SUBJECT = {
+    "rows": "rows of {}",
+    "files": "files of {}",
+    "updates": "updates of {} a day",
+    "update rows": "rows an update of {} changes",
+    "queries": "reads of {} a day",
+    "fraction": "part of {} a read takes",
+}
+_OF_COLUMN = {
+    "values": "distinct values of {}",
+    "bytes": "bytes of {} a row",
+    "overlap": "files that hold a value of {}",
+}
+
 
 def label(candidate: str) -> str:
     """
@@ -22,6 +37,15 @@ def label(candidate: str) -> str:
     if algorithm == "recompute":
         return "full refresh" if strategy == "deferred" else "full refresh with each update"
     return f"{strategy}, incremental"
+
+
+def way(candidate: str) -> str:
+    """What reports colour alike: the strategy of a candidate, or that it recomputes.
+
+    >>> way("deferred/counting"), way("immediate/recompute"), way("query_modification")
+    ('deferred', 'full refresh', 'query modification')
+    """
+    return "full refresh" if algorithm_of(candidate) == "recompute" else strategy_of(candidate).replace("_", " ")
 
 
 def reason(decision: Decision, view: spec.View, tables: str) -> str:
@@ -105,3 +129,26 @@ def _upkeep(offer: Offer) -> tuple[float, float]:
     work = [item for item in offer.items if item.what != "read"]
     times = sum((item.times for item in work), constant(0.0))
     return float(times[CENTRE]), float(sum((item.times * item.seconds for item in work), constant(0.0))[CENTRE])
+
+
+def spoken(name: str) -> str:
+    """What a number of the model is called.
+
+    >>> spoken("orders.update rows"), spoken("coefficient rows_read"), spoken("orders: `o_k` > 5")
+    ('rows an update of orders changes', 'price of rows read', 'part of orders with o_k > 5')
+    """
+    if name.startswith(_COEFFICIENT):
+        return f"price of {name.removeprefix(_COEFFICIENT).replace('_', ' ')}"
+    table, colon, what = name.partition(": ")
+    what = what.replace("`", "")
+    if colon:
+        left, equals, right = what.partition("=")
+        if equals and " " not in what:
+            return f"pairs of {table}.{left} and {right}"
+        simple = what.replace(", ", "").replace("_", "").isalnum()
+        return f"combinations of {what} in {table}" if simple else f"part of {table} with {what}"
+    subject, _, what = name.partition(".")
+    column, _, kind = what.rpartition(" ")
+    if column and kind in _OF_COLUMN:
+        return _OF_COLUMN[kind].format(f"{subject}.{column}")
+    return _OF_SUBJECT[what].format(subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any, NamedTuple
@@ -11,6 +12,9 @@ from profiles.words import duration, percent
 from reports.charts import Chart, Sign, Trace, log_seconds_axis, seconds_axis, shown
 from reports.palette import WAYS, style
 from reports.results import Measured, Report
+
+_OTHER = "updates and statistics"
+_MOST_POINTS = 2000
 
 
 class Prediction(NamedTuple):
@@ -26,7 +30,7 @@ def predictions(report: Report) -> list[Prediction]:
     return [
         Prediction(run, run.predicted, max(run.predicted / run.seconds, run.seconds / run.predicted))
         for run in report.measurements
-        if run.predicted and run.seconds
+        if run.predicted and run.seconds and not run.error
     ]
 
 
@@ -47,21 +51,22 @@ def track_charts(report: Report) -> list[Chart]:
 
 
 def _scatter(found: list[Prediction]) -> Chart:
-    seconds = [value for each in found for value in (each.run.seconds, each.expected)]
+    points = found[-_MOST_POINTS:]
+    seconds = [value for each in points for value in (each.run.seconds, each.expected)]
     low, high = min(seconds) / 1.5, max(seconds) * 1.5
     traces: list[Trace] = [
         {"type": "scatter", "mode": "lines", "name": "as predicted", "x": [low, high], "y": [low, high],
          "line": {"color": "#8A8A8A", "width": 1.5, "dash": "dot"}, "hoverinfo": "skip"}
     ]  # fmt: skip
     symbols = {"refresh": "circle", "query": "diamond", "update": "triangle-up"}
-    for way in WAYS:
-        mine = [each for each in found if each.run.way == way]
+    for way in (*WAYS, ""):
+        mine = [each for each in points if each.run.way == way]
         if mine:
             traces.append(
                 {
                     "type": "scatter",
                     "mode": "markers",
-                    "name": way,
+                    "name": way or _OTHER,
                     "x": [each.expected for each in mine],
                     "y": [each.run.seconds for each in mine],
                     "text": [f"{each.run.kind} of {shown(each.run.subject)}" for each in mine],
@@ -86,7 +91,7 @@ def _scatter(found: list[Prediction]) -> Chart:
         ("when", "name", "what", "by", "predicted seconds", "measured seconds", "factor"),
         [
             (minute(run.at), run.subject, run.kind, run.ran, expected, run.seconds, error)
-            for run, expected, error in found
+            for run, expected, error in points
         ],
         legend=tuple(Sign(each["name"], each["marker"]["color"]) for each in traces[1:]),
     )
@@ -163,17 +168,17 @@ def _coefficients(report: Report) -> Chart:
 
 
 def runs_charts(report: Report) -> list[Chart]:
-    """Measured cost per day, and how stale reads were."""
-    charts = [_cost(report)] if report.measurements else []
-    stale = [each for each in report.measurements if each.stale_seconds is not None]
-    return charts + ([_staleness(stale)] if stale else [])
+    """Measured cost per day, and how stale reads were; rehearsals tell neither."""
+    runs = [each for each in report.measurements if not each.rehearsed]
+    stale = [each for each in runs if each.stale_seconds is not None]
+    return ([_cost(runs)] if runs else []) + ([_staleness(stale)] if stale else [])
 
 
-def _cost(report: Report) -> Chart:
-    days = sorted({_day(each.at) for each in report.measurements})
-    costs: dict[str, dict[str, float]] = {way: dict.fromkeys(days, 0.0) for way in (*WAYS, "updates of tables")}
-    for each in report.measurements:
-        costs[each.way if each.way in WAYS else "updates of tables"][_day(each.at)] += each.seconds
+def _cost(runs: Sequence[Measured]) -> Chart:
+    days = sorted({_day(each.at) for each in runs})
+    costs: dict[str, dict[str, float]] = {way: dict.fromkeys(days, 0.0) for way in (*WAYS, _OTHER)}
+    for each in runs:
+        costs[each.way if each.way in WAYS else _OTHER][_day(each.at)] += each.seconds
     totals = {day: sum(cost[day] for cost in costs.values()) for day in days}
     most = max(totals, key=lambda day: totals[day])
     bars: list[Trace] = [

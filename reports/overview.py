@@ -145,18 +145,23 @@ def _doubts(report: Report, link: dict[str, str]) -> Iterator[Content]:
         yield tag("p", f"{count} {verb} assumed: {', '.join(defaults)}. Declare or observe them to be surer.")
 
 
-def _since(report: Report, link: dict[str, str]) -> Html:
+def _since(report: Report, link: dict[str, str]) -> Iterator[Content]:
+    """What would change of the plan in force, why, and what has moved since it was made."""
     if not report.plans:
-        return tag("p", NO_PLAN, class_="missing")
+        yield tag("p", NO_PLAN, class_="missing")
+        return
     if not report.changes:
-        return tag("p", "The proposal is the plan that is in force.")
-    return tag(
-        "ul",
-        [
-            tag("li", tag("a", c.view, href=f"#{link[c.view]}"), f": {c.before} → {c.after}, because {c.why}")
-            for c in report.changes
-        ],
-    )
+        yield tag("p", "The proposal is the plan that is in force.")
+    else:
+        yield tag(
+            "ul",
+            [
+                tag("li", tag("a", c.view, href=f"#{link[c.view]}"), f": {c.before} → {c.after}, because {c.why}")
+                for c in report.changes
+            ],
+        )
+    if report.nights and report.nights[-1].moved:
+        yield tag("p", f"Since the night before: {'; '.join(report.nights[-1].moved)}.")
 
 
 def _made_from(report: Report) -> Iterator[Content]:

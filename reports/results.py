@@ -224,6 +224,36 @@ class Measured:
     stale_seconds: float | None = None
     because: str = ""
     rehearsed: bool = False
+    """Whether it happened in a scratch copy: it says what things take, not how often they happen."""
+    error: str = ""
+    """Why it failed."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """What one run of the nightly job found, in words."""
+
+    number: int
+    when: str
+    runs: int
+    moved: tuple[str, ...]
+    changes: tuple[str, ...]
+    mistakes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a replay of the workload measured for one view: as it is recommended, and under the measured best."""
+
+    view: str
+    way: str
+    label: str
+    predicted_seconds: float
+    measured_seconds: float
+    best_way: str
+    best_label: str
+    best_seconds: float
+    regret: float
 
 
 @dataclass(frozen=True)
@@ -250,6 +280,10 @@ class Report:
     measurements: tuple[Measured, ...] = ()
     coefficients: tuple[Coefficients, ...] = ()
     """Oldest first."""
+    nights: tuple[Night, ...] = ()
+    """Oldest first."""
+    comparison: tuple[Compared, ...] = ()
+    """Of a replay that the report was asked for with."""
     notes: tuple[str, ...] = ()
     """What to know about how the numbers were made."""
     made_from: Mapping[str, str] = field(default_factory=dict)

@@ -8,8 +8,8 @@ import pytest
 
 from advisor.api import Advisor
 from advisor.offers import cheapest, strategy_of
-from advisor.reporting import spoken
 from advisor.variation import SHARES, Variation
+from advisor.wording import spoken
 from tests.advisor.workloads import NAMED, PER_CUSTOMER, TOTAL, UPDATES, URGENT, workload
 from tests.reports.samples import VIEWS
 

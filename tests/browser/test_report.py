@@ -93,8 +93,12 @@ def test_every_section_is_there(browser: Browser, measured: Path) -> None:
     assert folded == ["Definition", "Rules", "Delta rules and their SQL"]
     browser.go("track")
     assert shown_charts(browser) == ["predicted", "errors", "coefficients"]
+    titles = [each.text for each in browser.driver.find_elements("css selector", ".shown h3")]
+    assert {"The worst misses by name", "Mistakes of the plan"} <= set(titles)
     browser.go("runs")
     assert shown_charts(browser) == ["cost", "staleness"]
+    titles = [each.text for each in browser.driver.find_elements("css selector", ".shown section h3")]
+    assert titles == ["1 run failed", "Nights", "Plans"]
     browser.go("lineage")
     assert len(browser.driver.find_elements("css selector", ".graph circle")) == 3
 

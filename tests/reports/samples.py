@@ -8,7 +8,7 @@ from pathlib import Path
 
 from advisor.api import Advisor
 from advisor.reporting import report
-from reports.results import Coefficients, Measured, Plan, PlanChange, Report
+from reports.results import Coefficients, Compared, Measured, Night, Plan, PlanChange, Report
 from tests.advisor.workloads import NAMED, PER_CUSTOMER, TOTAL, URGENT, workload
 
 PRICE = "price: {core_hour: 0.31}\n"
@@ -55,15 +55,30 @@ def measured(given: Report, days: int = 5, each: int = 12) -> Report:
                 stale_seconds=dice.uniform(0, 900) if kind == "query" else None,
             )
         )
-    first = {"jobs": 0.05, "commits": 0.0145, "rows_read": 3.3e-8}
+    quantities = {"jobs": 0.05, "commits": 0.0145, "rows_read": 3.3e-8}
     coefficients = tuple(
-        Coefficients(f"2026-09-{10 + i}", {name: value * (1 + 0.2 * i) for name, value in first.items()})
+        Coefficients(f"2026-09-{10 + i}", {name: value * (1 + 0.2 * i) for name, value in quantities.items()})
         for i in range(days)
     )
     stays = {view.name: view.now.label for view in given.views}
     plans = (Plan(1, stays), Plan(2, {**stays, given.views[0].name: given.views[0].proposed.label}, active=True))
     change = PlanChange(given.views[0].name, "full refresh", given.views[0].proposed.label, "its reads have doubled")
-    return replace(given, measurements=tuple(runs), coefficients=coefficients, plans=plans, changes=(change,))
+    night = Night(
+        2, "2026-09-21 02:00", 12, ("orders: 400 updates a day",), ("urgent: turns",), ("total took 3 times more",)
+    )
+    runs.append(replace(runs[0], error="the disk is full", seconds=1.0))
+    first = given.views[0]
+    told = first.proposed.way, first.proposed.label
+    compared = Compared(first.name, *told, 4.0, 5.0, first.now.way, first.now.label, 4.8, 0.04)
+    return replace(
+        given,
+        measurements=tuple(runs),
+        coefficients=coefficients,
+        plans=plans,
+        changes=(change,),
+        nights=(replace(night, number=1), night),
+        comparison=(compared,),
+    )
 
 
 def nasty(given: Report) -> Report:
