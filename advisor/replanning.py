@@ -46,6 +46,7 @@ FEWEST_READS = 4
 """Fewer observed reads say nothing: not every reader passes through here."""
 WRONG_FACTOR, WRONG_REGRET = 2.0, 0.1
 """A prediction that is further off, or a plan that is dearer than another by more, is a mistake."""
+WORTH_A_WORD = 1.02
 OF_NIGHTS = 30
 """Measurements of so many days are learned from."""
 
@@ -123,7 +124,7 @@ def replan(
         error_after=None if learned is None else learned.fit.error_unseen,
         coefficients=asdict(proposal.machine.coefficients) if proposal.machine is not None else {},
         changes=changes,
-        stayed={name: f"{view.held}, {_cheaper(view)}" for name, view in proposal.views.items() if view.held},
+        stayed={name: why for name, view in proposal.views.items() if (why := _held(view)) is not None},
         track=track,
         mistakes=tuple(_mistakes(track, last)),
     )
@@ -349,9 +350,12 @@ def _differ(night: Night, last: Night) -> bool:
     return first != second
 
 
-def _cheaper(view: ViewProposal) -> str:
+def _held(view: ViewProposal) -> str | None:
+    """Why a view stays though another way seems cheaper; None where none is worth a word."""
     best = cheapest({name: view.candidates[name] for name in view.permitted})
-    return f"{best} would take {duration(view.candidates[best])} instead of {duration(view.seconds)} a day"
+    if view.held is None or view.seconds <= view.candidates[best] * WORTH_A_WORD:
+        return None
+    return f"{view.held}, {best} would take {duration(view.candidates[best])} instead of {duration(view.seconds)} a day"
 
 
 # How well it went

@@ -22,6 +22,8 @@ STRENGTH = 2.0
 LEAST = 0.1
 """The part of its prior below which no coefficient falls: what these runs cannot tell apart is not free elsewhere."""
 HALF_LIFE_DAYS = 14.0
+BETTER = 0.98
+"""The part of the old error, as far as it is above none, that the new one must stay below."""
 _TUNING = 1.345
 """Of Huber's weights: residuals beyond so many standard deviations count less."""
 _LEAST_SCALE = 0.05
@@ -95,7 +97,7 @@ def fit(
         unseen[fold] = amounts[fold] @ solve(amounts[rest], seconds[rest], weights[rest], start, strength, least)
     before = _median(q_errors(amounts @ old, seconds), weights)
     error_unseen = _median(q_errors(unseen, seconds), weights)
-    better = error_unseen < before
+    better = error_unseen < 1 + (before - 1) * BETTER
     return Fit(
         coefficients=dict(zip(names, map(float, found if better else old), strict=True)),
         fitted=better,

@@ -31,6 +31,8 @@ BROADCAST_BYTES = 10 * 2**20
 """Spark's own default: a smaller side of a join is sent to every task instead of shuffling both."""
 FEW_ROWS = 10_000
 """A relation with no more rows is read on the driver."""
+PART_ROWS = 50_000
+"""How many rows a file has at most that was written again because some of its rows went."""
 FILE_BYTES = 128 * 2**20
 """How large Spark lets a file become before another one is begun."""
 _LOCAL_ROW_BYTES = 50.0
@@ -272,18 +274,23 @@ def change_of(
 
 
 def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -> Work:
-    """Applying so many changed rows to a stored table: the files that hold deleted ones are written again."""
-    part = layout.part_with(dict.fromkeys(keys, goes))
+    """Applying so many changed rows to a stored table: the files that hold deleted ones are written again.
+
+    A file that is written again is divided, so where changes have come before no file is larger than a part.
+    """
+    pieces = np.maximum(layout.files, layout.rows / PART_ROWS)
+    overlap = {column: np.minimum(part, 1 / pieces) for column, part in layout.overlap.items() if column in keys}
+    part = replace(layout, files=pieces, overlap=overlap).part_with(dict.fromkeys(keys, goes))
     goes = np.minimum(goes, layout.rows)
     likely = np.minimum(goes, 1.0)
     touched = likely * part * layout.rows
     work = Work()
     work.add(
-        files_read=likely * part * layout.files,
+        files_read=likely * part * pieces,
         driver_rows=changed + touched,
         rows_removed=goes,
         rows_written=changed + touched,
-        files_written=np.minimum(changed, 1.0) + likely,
+        files_written=np.minimum(changed, 1.0) + likely * np.maximum(part * layout.rows / PART_ROWS, 1.0),
         commits=1,
     )
     return work

@@ -536,3 +536,19 @@ def test_work_adds_up_and_scales_by_quantity() -> None:
 def test_what_is_nothing_costs_nothing() -> None:
     assert seconds(Work()) == 0
     assert Work().parts(PRICES) == {}
+
+
+def test_files_are_divided_as_the_storage_does_it() -> None:
+    from storage.searching import PARTS
+    from storage.writing import DRIVER_ROWS
+
+    assert spark.PART_ROWS == DRIVER_ROWS // PARTS
+
+
+def test_few_rows_that_go_write_one_part_again_and_many_write_all() -> None:
+    rows, files = constant(1_000_000.0), constant(2.0)
+    layout = Layout(rows, files, {"k": constant(8.0)}, {"k": 1 / files}, ("k",))
+    few, many = (spark.merged(layout, constant(n), constant(n), ("k",)).quantities for n in (1.0, 100_000.0))
+    assert few["rows_written"][0] == pytest.approx(50_001)
+    assert many["rows_written"][0] == pytest.approx(1_100_000, rel=1e-3)
+    assert (few["files_written"][0], many["files_written"][0]) == pytest.approx((2, 21), rel=1e-3)
