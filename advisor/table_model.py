@@ -12,7 +12,7 @@ from sqlglot import exp
 from costmodels.axis import UPDATES, Numbers, Vector, constant, swept
 from costmodels.cardinality import Relation
 from costmodels.spark import Layout
-from profiles.requests import text
+from profiles.requests import all_of, text
 from profiles.selectivity import selectivity
 from profiles.statistics import TableStatistics
 from views.conditions import Column, condition
@@ -53,6 +53,8 @@ def relation_of(table: TableStatistics, numbers: Numbers, assumed: set[str]) -> 
         found = table.conditions.get(name)
         if found is None:
             match each:
+                case exp.And() if (whole := together(list(each.flatten()))) is not None:
+                    return whole
                 case exp.And():
                     return prod((selected(part) for part in each.flatten()), start=constant(1.0))
                 case exp.Or():
@@ -64,10 +66,20 @@ def relation_of(table: TableStatistics, numbers: Numbers, assumed: set[str]) -> 
             assumed.add(f"part of {table.name} with {_short(name)} ({found.value:.2g})")
         return numbers(found, f"{table.name}: {name}")
 
-    joins = {}
+    def together(conditions: Sequence[Expr]) -> Vector | None:
+        """The part of the rows for which they all hold, only where that was sampled."""
+        if not table.conditions:
+            return None
+        name = all_of(conditions)
+        found = table.conditions.get(name)
+        return None if found is None else numbers(found, f"{table.name}: {name}")
+
+    joins, joins_where = {}, {}
     for name, estimate in table.joins.items():
         mine, _, other = name.partition("=")
-        if " where " not in name and "," not in mine:
+        if " where " in name:
+            joins_where[name] = numbers(estimate, f"{table.name}: {name}")
+        elif "," not in mine:
             of, _, column = other.rpartition(".")
             joins[mine, of, column] = numbers(estimate, f"{table.name}: {name}")
     distinct = {name: numbers(column.distinct, f"{table.name}.{name} values") for name, column in table.details.items()}
@@ -78,7 +90,7 @@ def relation_of(table: TableStatistics, numbers: Numbers, assumed: set[str]) -> 
         if set(name.replace("`", "").split(", ")) <= columns
     }
     rows = numbers(table.rows, f"{table.name}.rows")
-    return Relation(rows, distinct, selected, joins, table.key, combined)
+    return Relation(rows, distinct, selected, joins, together, joins_where, table.key, combined)
 
 
 def layout_of(table: TableStatistics, numbers: Numbers) -> Layout:

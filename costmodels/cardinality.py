@@ -19,6 +19,7 @@ import numpy as np
 from sqlglot import exp
 
 from costmodels.axis import Vector, constant
+from profiles.requests import Join, all_of, implied
 from views.deltas import COUNT
 from views.equalities import classes
 from views.rules import Aggregate, Bag, Expr, Negation, Partitioned, Predicate, Program, Rule, Set
@@ -73,6 +74,21 @@ class Shape:
             for group in _groups(joining, transitive)
         ]
         """The classes of equal values: of each the alias, and the column unless it is calculated."""
+        alone: dict[str, list[Expr]] = {}
+        for each in self.selecting:
+            if len(each.aliases) == 1 and not any(name.startswith(("@", "__")) for name in each.columns):
+                alone.setdefault(next(iter(each.aliases)), []).append(each.condition)
+        self.several = {alias: conditions for alias, conditions in alone.items() if len(conditions) > 1}
+        """By alias, the conditions on it alone, where these are several."""
+        self._conditions = rule.conditions
+        self._where: dict[str, str] = {}
+
+    def where(self, alias: str) -> str:
+        """What the conditions say of one subgoal by itself, as samples are named."""
+        if alias not in self._where:
+            parts = (implied(condition, alias) for condition in self._conditions)
+            self._where[alias] = all_of([part for part in parts if part is not None])
+        return self._where[alias]
 
     def made_of(self, place: int) -> tuple[Variable, ...]:
         """What a value of the head is calculated from."""
@@ -138,6 +154,10 @@ class Relation:
     joins: Mapping[tuple[str, str, str], Vector] = field(default_factory=dict)
     """Column, other relation and its column: the part of all pairs of rows in which they are equal, where sampled."""
 
+    together: Callable[[Sequence[Expr]], Vector | None] = lambda _: None
+    """The part of its rows for which several conditions hold at once, where that was sampled."""
+    joins_where: Mapping[str, Vector] = field(default_factory=dict)
+    """By a join under conditions on its sides, as `Join.key` has it: the same of the pairs of rows that pass these."""
     key: tuple[str, ...] = ()
     combined: Mapping[str, Vector] = field(default_factory=dict)
     """By columns, sorted and joined by commas: how many combinations of their values there are, where sampled."""
@@ -280,8 +300,16 @@ class Cardinality:
                 kept[alias] = kept[alias] * part
                 if each.variable is not None:
                     passing[each.variable] = passing.get(each.variable, constant(1.0)) * part
+        for alias, conditions in shape.several.items():
+            relation = self[relations[alias]]
+            sampled = relation.together(conditions)
+            if sampled is not None:
+                parts = [found for c in conditions if (found := relation.selected(c)) is not None]
+                alone = math.prod(parts, start=constant(1.0))
+                more = sampled / np.maximum(alone, 1e-12)
+                rows, kept[alias] = rows * more, kept[alias] * more
         for group in shape.joined:
-            rows = rows * self._joined(group, relations)
+            rows = rows * self._joined(group, shape)
         for negation in rule.negations:
             rows = rows * self._unmatched(shape, negation)
         return rows
@@ -291,8 +319,9 @@ class Cardinality:
             self.shapes[id(rule)] = Shape(rule, self.program.transitive)
         return self.shapes[id(rule)]
 
-    def _joined(self, group: Sequence[Variable], relations: Mapping[str, str]) -> Vector:
+    def _joined(self, group: Sequence[Variable], shape: Shape) -> Vector:
         """The part of all combinations in which the values of one class are equal."""
+        relations = shape.relations
         known: dict[str, tuple[Vector, str]] = {}
         for alias, column in group:
             relation = self[relations[alias]]
@@ -302,13 +331,22 @@ class Cardinality:
         part = constant(1.0)
         ordered = sorted(known.items(), key=lambda item: float(item[1][0][0]))
         for i, (alias, (values, column)) in enumerate(ordered[1:], 1):
-            sampled = [self._sampled(relations[alias], column, relations[a], c) for a, (_, c) in ordered[:i]]
+            sampled = [self._sampled(shape, (alias, column), (a, c)) for a, (_, c) in ordered[:i]]
             part = part * next((each for each in sampled if each is not None), 1 / values)
         return part
 
-    def _sampled(self, relation: str, column: str, other: str, its_column: str) -> Vector | None:
-        name, of = (each.partition("@")[0] for each in (relation, other))
-        return self[relation].joins.get((column, of, its_column), self[other].joins.get((its_column, name, column)))
+    def _sampled(self, shape: Shape, one: Variable, two: Variable) -> Vector | None:
+        """The same of two subgoals, where it was sampled: of the rows that pass their conditions, or else of all."""
+        (alias, column), (other, its_column) = one, two
+        mine, theirs = shape.relations[alias], shape.relations[other]
+        name, of = (each.partition("@")[0] for each in (mine, theirs))
+        if self[mine].joins_where or self[theirs].joins_where:
+            where, its_where = shape.where(alias), shape.where(other)
+            here = self[mine].joins_where.get(Join((column,), of, (its_column,), where, its_where).key)
+            there = self[theirs].joins_where.get(Join((its_column,), name, (column,), its_where, where).key)
+            if here is not None or there is not None:
+                return there if here is None else here
+        return self[mine].joins.get((column, of, its_column), self[theirs].joins.get((its_column, name, column)))
 
     def _passing(
         self, condition: Expr, tables: Collection[str], names: Collection[str], relations: Mapping[str, str]

@@ -109,6 +109,10 @@ class Layout:
             part = np.minimum(part, -np.expm1(values * self._missed(column)))
         return np.maximum(part, self._one_file) if keys else part
 
+    def part_hit(self, rows: Vector) -> Vector:
+        """The part of its files that hold at least one of so many rows, which lie anywhere (Cardenas)."""
+        return np.asarray(-np.expm1(np.maximum(rows, 1.0) * np.log1p(-np.minimum(self._one_file, 1 - 1e-12))))
+
     def _missed(self, column: str) -> Vector:
         """The logarithm of the part of the files in which one value of a column does not lie."""
         if column not in self._known:
@@ -274,23 +278,25 @@ def change_of(
 
 
 def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -> Work:
-    """Applying so many changed rows to a stored table: the files that hold deleted ones are written again.
+    """Applying so many changed rows to a stored table: deleted ones are looked for in the files that can hold them, and
+    the files that do hold one are written again.
 
     A file that is written again is divided, so where changes have come before no file is larger than a part.
     """
     pieces = np.maximum(layout.files, layout.rows / PART_ROWS)
     overlap = {column: np.minimum(part, 1 / pieces) for column, part in layout.overlap.items() if column in keys}
-    part = replace(layout, files=pieces, overlap=overlap).part_with(dict.fromkeys(keys, goes))
+    divided = replace(layout, files=pieces, overlap=overlap)
     goes = np.minimum(goes, layout.rows)
     likely = np.minimum(goes, 1.0)
-    touched = likely * part * layout.rows
+    searched = likely * divided.part_with(dict.fromkeys(keys, goes))
+    rewritten = np.minimum(searched, likely * divided.part_hit(goes))
     work = Work()
     work.add(
-        files_read=likely * part * pieces,
-        driver_rows=changed + touched,
+        files_read=searched * pieces,
+        driver_rows=changed + searched * layout.rows,
         rows_removed=goes,
-        rows_written=changed + touched,
-        files_written=np.minimum(changed, 1.0) + likely * np.maximum(part * layout.rows / PART_ROWS, 1.0),
+        rows_written=changed + rewritten * layout.rows,
+        files_written=np.minimum(changed, 1.0) + np.maximum(rewritten * layout.rows / PART_ROWS, likely),
         commits=1,
     )
     return work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 import duckdb
@@ -198,6 +199,26 @@ def test_the_sample_of_another_join_is_not_used() -> None:
     joins = {("a", "s", "a"): constant(0.5), ("b", "few", "b"): constant(0.5), ("b", "s", "a"): constant(0.5)}
     relations = {"r": Relation(r.rows, r.distinct, joins=joins), "s": s}
     assert estimated(sql, relations) == pytest.approx(20_000 * 5_000 / 1000)
+
+
+def test_conditions_that_were_sampled_together_are_not_multiplied() -> None:
+    sql = "SELECT r.v FROM r JOIN s ON r.b = s.b WHERE r.a = 1 AND r.b = 2"
+    r, s = related(20_000, VALUES["r"], 0.1), related(5_000, VALUES["s"], 0.1)
+    whole = replace(r, together=lambda conditions: constant(0.08) if len(conditions) == 2 else None)
+    alone, together = estimated(sql, {"r": r, "s": s}), estimated(sql, {"r": whole, "s": s})
+    assert together / alone == pytest.approx(8)
+
+
+def test_a_join_that_was_sampled_under_the_conditions_of_the_view_is_used() -> None:
+    sql = "SELECT r.v, s.d FROM r JOIN s ON r.b = s.b WHERE s.d > 3 AND r.a = 1"
+    r, s = related(20_000, VALUES["r"], 0.5), related(5_000, VALUES["s"], 0.2)
+    key = "b=s.b where `a` = 1 | `d` > 3"
+    plain = replace(r, joins={("b", "s", "b"): constant(1e-4)})
+    sampled = replace(plain, joins_where={key: constant(3e-4)})
+    assert estimated(sql, {"r": plain, "s": s}) == pytest.approx(10_000 * 1_000 * 1e-4)
+    assert estimated(sql, {"r": sampled, "s": s}) == pytest.approx(10_000 * 1_000 * 3e-4)
+    other = "SELECT r.v, s.d FROM r JOIN s ON r.b = s.b WHERE s.d > 4 AND r.a = 1"
+    assert estimated(other, {"r": sampled, "s": s}) == pytest.approx(10_000 * 1_000 * 1e-4)
 
 
 def test_a_skewed_join_that_was_sampled_is_estimated_as_sampled(data: duckdb.DuckDBPyConnection) -> None:
