@@ -19,11 +19,11 @@ from advisor.learning import FEWEST, learn, pages_of, quantities_of
 from advisor.microbenchmark import STEPS as RUN_STEPS
 from advisor.microbenchmark import Run, measure
 from advisor.proposal import FOLDER, rounded
-from advisor.proposal import save as save_text
 from costmodels.calibration import Fit, Observation, fit
 from profiles.coefficients import FILE, QUANTITIES, Coefficients, MachineProfile, machine_profile, save
 from profiles.measurements import FOLDER as MEASUREMENTS
 from profiles.measurements import read_measurements
+from profiles.saving import save as save_text
 from profiles.words import duration, many, tiny
 from profiles.workload import Workload, from_values, load
 from storage.engine import describe, priced_as

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from advisor.page_estimates import Gathered
 from advisor.page_model import PageCosts, Quantities, seconds_of
-from advisor.proposal import FOLDER, save
+from advisor.proposal import FOLDER
 from advisor.recommend import gathered_views
 from costmodels.calibration import Fit, Observation, fit, recency
 from profiles.coefficients import (
@@ -29,6 +29,7 @@ from profiles.coefficients import (
 )
 from profiles.coefficients import save as saved
 from profiles.measurements import Measurement
+from profiles.saving import save
 from profiles.statistics import TableStatistics
 from profiles.units import SECONDS_A_DAY
 from profiles.workload import Workload

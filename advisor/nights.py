@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from advisor.proposal import FOLDER, rounded, save
+from advisor.proposal import FOLDER, rounded
 from advisor.wording import label
+from profiles.saving import save
 from profiles.words import duration, many, percent
 from views.errors import WorkloadError
 

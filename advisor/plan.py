@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from advisor.proposal import FOLDER, save
+from advisor.proposal import FOLDER
 from executors.keeping import Keeping
+from profiles.saving import save
 from views.errors import ExecutionError, WorkloadError
 
 SCHEMA_VERSION = 1

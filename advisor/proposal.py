@@ -6,7 +6,6 @@ Sorted keys, one block per view, rounded costs and no clock times: the same inpu
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from advisor.offers import Offers, Turn
 from profiles import specification as spec
 from profiles.coefficients import MachineProfile
-from views.errors import ExecutionError
+from profiles.saving import save
 
 SCHEMA_VERSION = 2
 FOLDER, FILE = ".advisor", "proposal.json"
@@ -165,19 +164,6 @@ class Proposal:
 def write(proposal: Proposal, folder: Path) -> Path:
     """Save the proposal as `.advisor/proposal.json` in the workload's folder, whole or not at all."""
     return save(folder / FOLDER / FILE, proposal.text())
-
-
-def save(target: Path, text: str) -> Path:
-    """Write a file whole or not at all."""
-    unfinished = target.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(target)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ExecutionError(f"{target}: cannot be written: {reason}", "make the folder writable") from error
-    return target
 
 
 def rounded(value: float) -> float:

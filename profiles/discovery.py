@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from profiles.specification import NAME_PATTERN
 from storage.log import DataFile, is_delta, local_folder, open_log
+from storage.types import too_wide
 from views.errors import TableError, WorkloadError
 
 if TYPE_CHECKING:
@@ -217,10 +218,9 @@ def _add(path: Path, kind: Kind, files: Sequence[Path], tables: list[FoundTable]
         if kind == "Delta table":
             tables.append(_delta(path))
             return
-        for each in pq.read_schema(files[0]):
-            if pa.types.is_decimal256(each.type) and each.type.precision > 38:
-                left_out.append(f"{path} is left out: column {each.name} has more digits than Spark's decimals.")
-                return
+        if (wide := too_wide(pq.read_schema(files[0]))) is not None:
+            left_out.append(f"{path} is left out: column {wide} has more digits than Spark's decimals.")
+            return
     except TableError as error:
         left_out.append(f"{error.message.removesuffix('.')}.")
         return

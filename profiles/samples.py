@@ -7,7 +7,6 @@ Until then older numbers of the same table may still serve: `aged` gives them a 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, get_args
 
 from profiles.estimators import Matches
 from profiles.requests import Request, text, value_text
+from profiles.saving import save
 from profiles.statistics import ColumnStatistics, Estimate, Source, TableStatistics
 from views.errors import WorkloadError
 from views.rules import body_column
@@ -92,15 +92,7 @@ def write_samples(folder: Path, samples: Mapping[str, Sampled]) -> None:
     """Keep these samples, whole or not at all: sorted and rounded, so that the same numbers are the same bytes."""
     tables = {name: _node(sampled) for name, sampled in samples.items()}
     whole = json.dumps({"format": FORMAT, "tables": tables}, indent=1, sort_keys=True, ensure_ascii=False)
-    path = folder / FILE
-    beside = path.with_name(f".{FILE}.{os.getpid()}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        beside.write_text(whole + "\n", encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WorkloadError(f"{path}: cannot be written ({reason})", "check the folder's rights") from error
+    save(folder / FILE, whole + "\n")
 
 
 def current(sampled: Sampled | None, request: Request, versions: Mapping[str, str]) -> bool:

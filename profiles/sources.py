@@ -280,7 +280,7 @@ def _parquet(files: Sequence[Path]) -> _Found:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from storage.types import delta_fields, spark_types
+    from storage.types import delta_fields, spark_types, too_wide
 
     rows = size = 0
     columns: dict[str, str] = {}
@@ -294,7 +294,12 @@ def _parquet(files: Sequence[Path]) -> _Found:
             reason = str(error).splitlines()[0][:120]
             raise TableError(f"{file}: is not a readable Parquet file ({reason})", "write it again") from None
         rows, size = rows + footer.num_rows, size + file.stat().st_size
-        columns = columns or spark_types(delta_fields(footer.schema.to_arrow_schema()))
+        schema = footer.schema.to_arrow_schema()
+        if (wide := too_wide(schema)) is not None:
+            raise TableError(
+                f"{file}: column {wide!r} has more digits than Spark's decimals", "write it with 38 digits"
+            )
+        columns = columns or spark_types(delta_fields(schema))
         groups += footer.num_row_groups
         for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
             for chunk in (group.column(i) for i in range(group.num_columns)):

@@ -11,6 +11,7 @@ from deltalake import Schema
 
 from storage.writing import storable
 
+_MOST_DIGITS = 38
 _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
 
@@ -28,6 +29,20 @@ def delta_fields(schema: pa.Schema) -> list[dict[str, Any]]:
     whole = json.loads(Schema.from_arrow(storable(schema.empty_table()).schema).to_json())
     fields: list[dict[str, Any]] = whole["fields"]
     return fields
+
+
+def too_wide(schema: pa.Schema) -> str | None:
+    """The first column with decimals of more digits than Spark's have, if there is one.
+
+    >>> too_wide(pa.schema({"k": pa.int64(), "n": pa.list_(pa.decimal256(50, 2))}))
+    'n'
+    """
+
+    def is_wide(kind: pa.DataType) -> bool:
+        inner = (kind.field(i).type for i in range(kind.num_fields))
+        return (pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS) or any(map(is_wide, inner))
+
+    return next((field.name for field in schema if is_wide(field.type)), None)
 
 
 def _type(node: Any) -> str:

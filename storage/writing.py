@@ -258,6 +258,8 @@ def _storable_type(kind: pa.DataType, name: str) -> pa.DataType:
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if t.is_date64(kind):
         return pa.date32()
+    if t.is_decimal256(kind) and kind.precision <= 38:
+        return pa.decimal128(kind.precision, kind.scale)
     if t.is_float16(kind):
         return pa.float32()
     if t.is_large_string(kind) or t.is_string_view(kind):

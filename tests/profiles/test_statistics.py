@@ -163,6 +163,12 @@ def truncated_parquet(folder: Path) -> None:
     (folder / "data" / "a.parquet").write_bytes(whole[: len(whole) // 2])
 
 
+def decimals_beyond_spark(folder: Path) -> None:
+    (folder / "data").mkdir()
+    wide = pa.array([[1]], pa.list_(pa.decimal256(50, 2)))
+    pq.write_table(pa.table({"n": wide}), folder / "data" / "a.parquet")
+
+
 def empty_folder(folder: Path) -> None:
     (folder / "data").mkdir()
 
@@ -182,6 +188,7 @@ def unknown_kind(folder: Path) -> None:
         (corrupt_log, "the Delta log cannot be read"),
         (empty_log, "Delta"),
         (truncated_parquet, "is not a readable Parquet file"),
+        (decimals_beyond_spark, "column 'n' has more digits than Spark's decimals"),
         (empty_folder, "the folder holds no data"),
         (missing, "no such file or folder"),
         (unknown_kind, "unknown kind of data"),
@@ -196,6 +203,12 @@ def test_data_that_cannot_be_read_is_told_in_one_line(tmp_path: Path, damage: ob
     assert line.startswith(f"{tmp_path}/workload.yaml:2: table 't': ")
     assert message in line
     assert "\n" not in line
+
+
+def test_wide_decimals_of_few_digits_are_decimals(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    pq.write_table(pa.table({"n": pa.array([1], pa.decimal256(30, 2))}), tmp_path / "data" / "a.parquet")
+    assert statistics(tmp_path, "{path: data}").columns == {"n": "decimal(30,2)"}
 
 
 KNOWN = TableStatistics(
