@@ -371,7 +371,7 @@ def taken_apart(program: Program, done: Collection[str] = ()) -> _Query:
             return _Side(subgoal.relation, "query")
         if subgoal.relation in done or subgoal.relation.endswith(DELTA):
             return _Side(subgoal.relation, "driver")
-        return _Side(subgoal.relation, "files", tuple(key_origins(program, predicate, rule, subgoal).items()))
+        return _Side(subgoal.relation, "files", tuple(key_origins(program, predicate, rule, subgoal, {}).items()))
 
     def sides(predicate: Predicate, rule: Rule) -> tuple[_Side, ...]:
         negated = (_Side(n.relation, "query" if n.relation in {*names, *done} else "files") for n in rule.negations)

@@ -22,12 +22,13 @@ import pyarrow.compute as pc
 from storage.changes import net, net_here
 from storage.pruning import files_with_keys
 from storage.reading import quoted, rows_here
+from storage.searching import PARTS, rows_among
 from storage.table import Table, is_frame
 from storage.types import spark_types
 from views.catalog import CLOCK, NOW, TODAY
 from views.deltas import COUNT, split_relation
 from views.errors import HistoryGoneError, TableError
-from views.render import query_of
+from views.render import query_of, unions_in_one_piece
 from views.rules import Predicate, Program, Rule, Subgoal, reachable
 from views.stages import Origins, Rider, key_origins, riders, stage_program, stages, used_columns, without_empty
 from views.states import with_types
@@ -66,6 +67,8 @@ class Evaluation:
     columns: dict[str, set[str]] = field(default_factory=dict)
     local: dict[str, Rows] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
+    here: set[str] = field(default_factory=set)
+    """The temporary views whose rows come from the driver."""
 
     def outputs(self, delta: Program, wanted: Collection[str]) -> dict[str, list[Rows]]:
         """The rows of some predicates of a delta program, in pieces."""
@@ -132,6 +135,8 @@ class Evaluation:
             return None
         runner = self.runner
         query = with_types(query_of(bound), self.types)
+        if self.here.issuperset(bound.relations):
+            query = unions_in_one_piece(query)
         frame = runner.sql(query, self.view)
         if any(is_frame(self.local[name]) for name in program.relations if name in self.local):
             return self.spilled(frame)
@@ -155,12 +160,10 @@ class Evaluation:
         for predicate in program.predicates:
             rules = []
             for rule in predicate.rules:
-                subgoals = tuple(
-                    s if s.relation in known else replace(s, relation=self.place(program, predicate, rule, s))
-                    for s in rule.subgoals
-                )
+                places = self.places(program, predicate, rule, [s for s in rule.subgoals if s.relation not in known])
+                subgoals = tuple(replace(s, relation=places.get(s.alias, s.relation)) for s in rule.subgoals)
                 negations = tuple(
-                    n if n.relation in known else replace(n, relation=self.relation(n.relation, {}))
+                    n if n.relation in known else replace(n, relation=self.relation(n.relation, {})[0])
                     for n in rule.negations
                 )
                 rules.append(replace(rule, subgoals=subgoals, negations=negations))
@@ -168,38 +171,69 @@ class Evaluation:
         found, none = without_empty(replace(program, predicates=tuple(predicates)), {_NOTHING})
         return None if program.view in none else found
 
-    def place(self, program: Program, predicate: Predicate, rule: Rule, subgoal: Subgoal) -> str:
-        """The temporary view that one occurrence of a relation reads."""
-        return self.relation(subgoal.relation, key_origins(program, predicate, rule, subgoal))
+    def places(self, program: Program, predicate: Predicate, rule: Rule, waiting: Sequence[Subgoal]) -> dict[str, str]:
+        """The temporary views that some subgoals of a rule read.
 
-    def relation(self, relation: str, keys: Mapping[str, Origins]) -> str:
-        """A temporary view with at least those rows of a relation whose columns take one of the keys' values."""
+        What is found for one of them on the driver tells which rows of the others can match: each is looked up once
+        there are values to look for, one after the other (a semi-join reduction).
+        """
+        found: dict[str, str] = {}
+        here: dict[str, str] = {}
+        while waiting:
+            origins = {s: key_origins(program, predicate, rule, s, here) for s in waiting}
+            subgoal = next((s for s in waiting if s.relation in self.local or self.lookups(origins[s])), waiting[0])
+            found[subgoal.alias], rows = self.relation(subgoal.relation, origins[subgoal])
+            if rows is not None:
+                here[subgoal.alias] = rows
+            waiting = [s for s in waiting if s is not subgoal]
+        return found
+
+    def lookups(self, keys: Mapping[str, Origins]) -> dict[str, pa.ChunkedArray]:
+        """The values that columns can take, where the driver knows them."""
+        return {c: found for c, origins in keys.items() if (found := self.values(origins)) is not None}
+
+    def relation(self, relation: str, keys: Mapping[str, Origins]) -> tuple[str, str | None]:
+        """A temporary view with at least those rows of a relation whose columns take one of the keys' values.
+
+        And the name that these rows have in `local`, where they are on the driver.
+        """
         if relation in self.local:
-            return self.named_rows(relation, self.local[relation])
+            return self.named_rows(relation, self.local[relation]), relation
         name, state = split_relation(relation)
         if name == CLOCK:
-            return self.named_rows(relation, self.clock(state))
-        values = {c: found for c, origins in keys.items() if (found := self.values(origins)) is not None}
+            return self.taken(relation, self.clock(state))
+        values = self.lookups(keys)
+        what = f"{relation}@{sorted((c, keys[c]) for c in values)}"
+        if what in self.local:
+            return self.taken(what, self.local[what])
         if state == "stored":
             table, version = self.stored[name]
         else:
             table, version = self.sources[name], (self.consumed if state == "old" else self.target)[name]
             part = self.from_change(name, state, values)
             if part is not None:
-                return self.named_rows(f"{relation}@part", part) if part.num_rows else _NOTHING
+                return self.taken(what, part)
         snapshot = table.log.snapshot(version)
         mask = files_with_keys(snapshot, values) if values else None
         if mask is not None and not np.any(mask):
-            return _NOTHING
+            return _NOTHING, None
         few = rows_here(snapshot, mask, FEW_ROWS)
+        if few is None and values:
+            few = rows_among(snapshot, mask, self.columns.get(name, ()), values, self.runner.driver_rows // PARTS)
         if few is not None:
-            which = b"" if mask is None else np.packbits(mask).tobytes()
-            return self.named_rows((relation, which), few)
-        return self.runner.registered(table, mask, version)
+            return self.taken(what, few)
+        return self.runner.registered(table, mask, version), None
+
+    def taken(self, what: str, rows: pa.Table) -> tuple[str, str | None]:
+        """Rows that were found, under a name of their own."""
+        self.local[what] = rows
+        return (self.named_rows(what, rows) if rows.num_rows else _NOTHING), what
 
     def named_rows(self, name: Hashable, rows: Rows) -> str:
         make = (lambda: rows) if is_frame(rows) else (lambda: self.runner.frame(rows))
-        return self.runner.named((str(self.scratch), name), make)
+        view = self.runner.named((str(self.scratch), name), make)
+        self.here |= set() if is_frame(rows) else {view}
+        return view
 
     def values(self, origins: Origins) -> pa.ChunkedArray | None:
         """The values that some columns of changes and stages have; None where the driver does not know."""

@@ -119,11 +119,12 @@ class Relations(Standing):
         return self.named(key, lambda: table.snapshot(version) if mask is None else table.rows(mask, version))
 
     def frame(self, rows: pa.Table) -> DataFrame:
-        """Rows of the driver on the engine, in one piece: Sail divides by zero in pieces without rows."""
+        """Rows of the driver on the engine, in one piece: Spark need not exchange them, and Sail divides by zero in
+        pieces without rows."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         schema = from_arrow_schema(rows.schema) if not rows.num_rows else None  # without rows, types must be told
-        return self.spark.createDataFrame(rows.combine_chunks(), schema)
+        return self.spark.createDataFrame(rows.combine_chunks(), schema).coalesce(1)
 
     def named(self, key: Hashable, rows: Callable[[], DataFrame]) -> str:
         """A temporary view made once per key; its name is never reused, because some engines bind late."""

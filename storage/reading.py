@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,13 +109,19 @@ def file_here(path: Path, schema: pa.Schema) -> pa.Table:
 
 def parts_here(path: Path, schema: pa.Schema, most_rows: int | None = None) -> Iterator[pa.Table]:
     """The rows of one file under a schema, whole or no more than so many at a time."""
-    try:
-        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    with opened(path) as file:
         if most_rows is None:
             yield fitted(file.read(columns=schema.names), schema)
         else:
             for batch in file.iter_batches(most_rows, columns=schema.names):
                 yield fitted(pa.Table.from_batches([batch]), schema)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """A file that is read on the driver; what is wrong with it is told in one line."""
+    try:
+        yield pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
     except FileNotFoundError as error:
         raise HistoryGoneError(
             f"{path}: the file is missing (HISTORY_GONE)",

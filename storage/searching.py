@@ -5,10 +5,11 @@ Only files whose bounds admit a row that is sought are read, some rows at a time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 
 from storage.log import Snapshot
 from storage.pruning import files_with_keys
-from storage.reading import file_here, is_plain, parts_here
+from storage.reading import arrow_schema, file_here, fitted, is_plain, opened, parts_here
 from storage.rows import Sought, tuples
 
 PARTS = 4
@@ -30,10 +31,60 @@ MOST_ROWS = 10_000_000
 
 def can_search(now: Snapshot, keys: pa.Table) -> bool:
     """Whether rows with these values in some columns are to be looked up on the driver."""
-    if not is_plain(now):
-        return False
-    counts = now.statistics["num_records"].to_numpy().astype(float)
-    return bool(np.sum(counts[_mask(now, keys)]) <= MOST_ROWS)  # a count that is not known is NaN
+    return _few(now, _mask(now, keys))
+
+
+def rows_among(
+    now: Snapshot, mask: Any, columns: Collection[str], values: Mapping[str, pa.ChunkedArray], most_rows: int
+) -> pa.Table | None:
+    """The rows of some files, in some columns, whose values are among given ones, column by column.
+
+    There may be more of them than that: values that Arrow compares otherwise than SQL are passed over. None where
+    the engine is to look them up, or where they are too many.
+    """
+    whole = arrow_schema(now)
+    known = {name: _comparable(each, whole.field(name).type) for name, each in values.items()}
+    wanted = {name: each for name, each in known.items() if each is not None}
+    if not wanted or not _few(now, mask):
+        return None
+    schema = pa.schema([field for field in whole if field.name in columns or field.name in wanted])
+    found, room = [schema.empty_table()], most_rows
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        reading = [pool.submit(_among, now.root / file.path, schema, wanted) for file in now.files(mask)]
+        for each in reading:
+            found.append(each.result())
+            room -= found[-1].num_rows
+            if room < 0:
+                pool.shutdown(cancel_futures=True)
+                return None
+    return pa.concat_tables(found)
+
+
+def _comparable(values: pa.ChunkedArray, kind: pa.DataType) -> pa.Array | None:
+    """The values in the type of a column, where Arrow finds the same ones equal as SQL does."""
+    if pa.types.is_integer(kind) and pa.types.is_integer(values.type):
+        low, high = np.iinfo(kind.to_pandas_dtype()).min, np.iinfo(kind.to_pandas_dtype()).max
+        within = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
+        return pc.unique(values.filter(pc.fill_null(within, True)).cast(kind))
+    sound = values.type == kind and not (pa.types.is_nested(kind) or pa.types.is_floating(kind))
+    return pc.unique(values) if sound else None
+
+
+def _among(path: Path, schema: pa.Schema, wanted: Mapping[str, pa.Array]) -> pa.Table:
+    """The rows of one file; its other columns are read only where some row is wanted."""
+    keys = pa.schema([field for field in schema if field.name in wanted])
+    found = [schema.empty_table()]
+    with opened(path) as file:
+        for group in range(file.num_row_groups):
+            part = fitted(file.read_row_group(group, columns=keys.names), keys)
+            passing = reduce(pc.and_, (pc.is_in(part[name], value_set=wanted[name]) for name in keys.names))
+            if pc.any(passing).as_py():
+                rest = [name for name in schema.names if name not in wanted]
+                others = file.read_row_group(group, columns=rest, use_threads=False)
+                for name in others.column_names:
+                    part = part.append_column(name, others[name])
+                found.append(fitted(part.filter(passing), schema))
+    return pa.concat_tables(found)
 
 
 def rows_with_keys(now: Snapshot, schema: pa.Schema, keys: pa.Table, part_rows: int) -> pa.Table:
@@ -69,6 +120,11 @@ def losing(
             yield source
         if not sought:
             return
+
+
+def _few(now: Snapshot, mask: Any) -> bool:
+    counts = now.statistics["num_records"].to_numpy().astype(float)
+    return is_plain(now) and bool(np.sum(counts[mask]) <= MOST_ROWS)  # a count that is not known is NaN
 
 
 def _mask(now: Snapshot, keys: pa.Table) -> Any:

@@ -50,6 +50,20 @@ def select_of(predicate: Predicate) -> exp.Query:
             return _partitioned(body, predicate.body, predicate.form)
 
 
+def unions_in_one_piece(query: exp.Query) -> exp.Query:
+    """The query, in place, for relations that are in one piece each: Spark puts the parts of a union beside each
+    other, and would exchange their rows to aggregate them."""
+    for union in list(query.find_all(exp.Union)):
+        if not isinstance(union.parent, exp.Union):
+            united = exp.Subquery(alias=exp.TableAlias(this=_name("united")))
+            select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=united))
+            coalesce = exp.Anonymous(this="COALESCE", expressions=[exp.Literal.number(1)])
+            select.set("hint", exp.Hint(expressions=[coalesce]))
+            union.replace(select)
+            united.set("this", union)
+    return query
+
+
 def rule_select(rule: Rule, names: Sequence[str], source: Callable[[str, str], Expr] | None = None) -> exp.Select:
     """A rule as a SELECT: subgoals joined in their order, each condition at the first join that can test it.
 

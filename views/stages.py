@@ -125,25 +125,28 @@ def most_reads(program: Program, outputs: Collection[str]) -> int:
     return largest
 
 
-def key_origins(program: Program, predicate: Predicate, rule: Rule, subgoal: Subgoal) -> dict[str, Origins]:
+def key_origins(
+    program: Program, predicate: Predicate, rule: Rule, subgoal: Subgoal, found: Mapping[str, str]
+) -> dict[str, Origins]:
     """The columns of a subgoal whose values are among those of some columns of changes or earlier stages.
 
     `{"o_custkey": (("customer@delta", "c_custkey"),)}` says that only orders of customers in the change matter.
+    `found` names, by alias, the rows that other subgoals of the rule have been found to need.
     """
     known = {each.name: each for each in program.predicates}
     same = rule.equal if program.transitive else classes(rule.conditions, transitive=False)
-    by_alias = rule.relation_of
-    found: dict[str, Origins] = {}
+    by_alias = {**rule.relation_of, **found}
+    keys: dict[str, Origins] = {}
     for mine, equals in same.items():
         if isinstance(mine, exp.Column) and mine.table == subgoal.alias:
             for other in equals:
-                if isinstance(other, exp.Column) and other.table != subgoal.alias and mine.name not in found:
+                if isinstance(other, exp.Column) and other.table != subgoal.alias and mine.name not in keys:
                     origins = _origins(by_alias.get(other.table, ""), other.name, known)
                     if origins is not None:
-                        found[mine.name] = origins
+                        keys[mine.name] = origins
     if isinstance(predicate.form, Aggregate) and rule.subgoals == (subgoal,):
-        found |= _origins_of_groups(predicate, rule, known)
-    return found
+        keys |= _origins_of_groups(predicate, rule, known)
+    return keys
 
 
 def _origins_of_groups(predicate: Predicate, rule: Rule, known: Mapping[str, Predicate]) -> dict[str, Origins]:
