@@ -388,15 +388,15 @@ def staged(program: Program) -> tuple[Stage, ...]:
     gates = {p.name for p in program.predicates if len(p.rules) == 1} & {p.given for p in program.predicates if p.given}
     found = []
     for name in stages(program, wanted):
-        along = riders(program, name, {*wanted, *gates})
-        ridden |= {(rider.predicate, rider.number) for rider, _ in along}
+        along, _ = riders(program, name, {*wanted, *gates})
+        ridden |= {(rider.predicate, rider.number) for rider in along}
         given = known[name].given
         # What rides along in a statement reads nothing besides the stage.
         kept = tuple(p for p in program.predicates if p.name not in done)
         below = reachable(Program(name, known[name].columns, kept, program.transitive), [name])
         query = taken_apart(below, done)
         found.append(Stage(name, query, (given,) if given else ()))
-        done |= {name, *(rider.predicate for rider, _ in along if rider.predicate in gates)}
+        done |= {name, *(rider.predicate for rider in along if rider.predicate in gates)}
     for name in wanted:
         predicate = known[name]
         left = tuple(rule for number, rule in enumerate(predicate.rules) if (name, number) not in ridden)

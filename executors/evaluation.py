@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from storage.changes import net, net_here
 from storage.pruning import files_with_keys
@@ -31,7 +32,7 @@ from views.errors import HistoryGoneError, TableError
 from views.render import query_of, unions_in_one_piece
 from views.rules import Predicate, Program, Rule, Subgoal, reachable
 from views.stages import Origins, Rider, key_origins, riders, stage_program, stages, used_columns, without_empty
-from views.states import with_types
+from views.typed import with_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,6 +73,7 @@ class Evaluation:
 
     def outputs(self, delta: Program, wanted: Collection[str]) -> dict[str, list[Rows]]:
         """The rows of some predicates of a delta program, in pieces."""
+        delta = with_types(delta, self.types)
         self.columns = used_columns(delta)
         for name in delta.relations:
             if name.endswith("@delta"):
@@ -83,16 +85,16 @@ class Evaluation:
             program, self.empty = without_empty(delta, self.empty)
             if stage in self.empty:
                 continue
-            along = riders(delta, stage, {*wanted, *gates})
-            ridden |= {(rider.predicate, rider.number) for rider, _ in along}
+            along, columns = riders(delta, stage, {*wanted, *gates})
+            ridden |= {(rider.predicate, rider.number) for rider in along}
             own = self.read_later(delta, stage, ridden)
             if not own and not along:
                 continue  # whoever reads it derives nothing
-            rows = self.run(stage_program(program, stage, along, own, self.local))
+            rows = self.run(stage_program(program, stage, columns, own, self.local))
             if rows is None:
                 self.empty.add(stage)
                 continue
-            for rider, _ in along:
+            for rider in along:
                 if rider.predicate in wanted:
                     found[rider.predicate].append(_piece(rows, rider))
                 else:
@@ -134,7 +136,7 @@ class Evaluation:
         if bound is None:
             return None
         runner = self.runner
-        query = with_types(query_of(bound), self.types)
+        query: exp.Query = query_of(bound)
         if self.here.issuperset(bound.relations):
             query = unions_in_one_piece(query)
         frame = runner.sql(query, self.view)

@@ -8,7 +8,7 @@ stage at a time ride along in its query as further columns; a program whose outp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -58,40 +58,36 @@ def stages(program: Program, outputs: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def riders(program: Program, stage: str, wanted: Collection[str]) -> list[tuple[Rider, Rule]]:
-    """The rules of some predicates that ride along with a stage."""
-    found: list[tuple[Rider, Rule]] = []
+def riders(program: Program, stage: str, wanted: Collection[str]) -> tuple[list[Rider], dict[str, Expr]]:
+    """The rules of some predicates that ride along with a stage, and the columns that its query then has for them.
+
+    Equal values are one column, and a value that is a column of the stage is just that one.
+    """
+    found: list[Rider] = []
+    names: dict[Expr, str] = {}
+
+    def named(value: Expr, alias: str) -> str:
+        of_stage = rewritten(value, lambda c: column("@stage", c.name) if c.table == alias else None)
+        return names.setdefault(of_stage, of_stage.name if isinstance(of_stage, exp.Column) else f"@{len(names)}")
+
     for predicate in program.predicates:
         if predicate.name not in wanted:
             continue
         for number, rule in enumerate(predicate.rules):
             if [s.relation for s in rule.subgoals] == [stage] and not rule.negations and rule.times is None:
-                prefix = f"@{len(found)}"
-                columns = tuple((c, f"{prefix}.{c}") for c in predicate.body)
-                found.append((Rider(predicate.name, number, columns, prefix if rule.conditions else None), rule))
-    return found
+                alias = rule.subgoals[0].alias
+                columns = tuple((c, named(v, alias)) for c, v in zip(predicate.body, rule.head, strict=True))
+                passes = named(exp.and_(*rule.conditions), alias) if rule.conditions else None
+                found.append(Rider(predicate.name, number, columns, passes))
+    return found, {name: value for value, name in names.items()}
 
 
-def stage_program(
-    program: Program, stage: str, along: Iterable[tuple[Rider, Rule]], own: bool, done: Collection[str]
-) -> Program:
+def stage_program(program: Program, stage: str, along: Mapping[str, Expr], own: bool, done: Collection[str]) -> Program:
     """The query of a stage: its own columns if anybody reads them later, and those of its riders."""
     known = {predicate.name: predicate for predicate in program.predicates}
-    columns = known[stage].columns if own else ()
-    names = list(columns)
-    head: list[Expr] = [column("@stage", c) for c in columns]
-    for rider, rule in along:
-        alias = rule.subgoals[0].alias
-
-        def renamed(each: Expr, alias: str = alias) -> Expr:
-            return rewritten(each, lambda c: column("@stage", c.name) if c.table == alias else None)
-
-        names += [of_query for _, of_query in rider.columns]
-        head += [renamed(each) for each in rule.head]
-        if rider.passes is not None:
-            names.append(rider.passes)
-            head.append(exp.and_(*(renamed(each) for each in rule.conditions)))
-    wide = Predicate(stage + "@rows", tuple(names), (Rule(tuple(head), (Subgoal(stage, "@stage"),)),))
+    head: dict[str, Expr] = {c: column("@stage", c) for c in known[stage].columns} if own else {}
+    head |= along
+    wide = Predicate(stage + "@rows", tuple(head), (Rule(tuple(head.values()), (Subgoal(stage, "@stage"),)),))
     kept = tuple(p for p in program.predicates if p.name not in done)
     return reachable(replace(program, view=wide.name, columns=wide.body, predicates=(*kept, wide)), [wide.name])
 

@@ -7,12 +7,12 @@ evaluated again from its rows when the parts alone cannot tell: when the extreme
 something was taken out of a floating-point sum, which would leave rounding behind that grows with every refresh.
 
 Which types the parts have is known only when the table of the state exists, so expressions name it by two marks that
-`with_types` resolves: `as_stored(value, table, column)` and `is_inexact(table, column)`.
+`views.typed` resolves: `as_stored(value, table, column)` and `is_inexact(table, column)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -274,17 +274,6 @@ def changed_row(state: State, alias: str, count: Expr) -> tuple[Expr, ...]:
 def weighs_rows(state: State) -> bool:
     """Whether a row that comes several times must be met so often: sums are not multiplied, which may round."""
     return any(part.kind in ("sum", "mean", "deviation") for part in state.parts)
-
-
-def with_types(query: exp.Query, types: Mapping[str, Mapping[str, str]]) -> exp.Query:
-    """The query, in place, with the marks resolved by the types of the tables that hold the states."""
-    for mark in reversed(list(query.find_all(exp.Anonymous))):  # the innermost first
-        match mark:
-            case exp.Anonymous(this="as_stored", expressions=[value, table, name]):
-                mark.replace(exp.cast(value.copy(), types[table.name][name.name], dialect="spark"))
-            case exp.Anonymous(this="is_inexact", expressions=[table, name]):
-                mark.replace(exp.true() if types[table.name][name.name] in ("double", "float") else exp.false())
-    return query
 
 
 def _as_stored(value: Expr, state: State, part: Part) -> Expr:

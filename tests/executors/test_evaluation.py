@@ -15,6 +15,7 @@ from executors import runner as running
 from executors.keeping import Keeping
 from executors.runner import Runner
 from executors.testing import assert_same_rows, stored_rows
+from storage import searching
 from storage.staging import Change
 from storage.table import Table, create_table
 from storage.types import delta_fields, spark_types
@@ -126,22 +127,36 @@ def test_a_count_below_zero_stops_the_commit_and_names_view_and_row(spark: Any, 
     assert stored_rows(tmp_path / "warehouse" / "sums").equals(before)
 
 
-def test_declared_keys_let_the_change_sets_answer_for_the_tables(spark: Any, tmp_path: Path) -> None:
-    read: list[str] = []
-    look_up = Runner.registered
+@pytest.mark.parametrize("where", ["in the change", "on the driver", "on the engine"])
+def test_rows_are_found_in_the_cheapest_place(where: str, spark: Any, tmp_path: Path) -> None:
+    """Declared keys let the change sets answer for the tables; else files are searched by whom their size allows."""
+    read: dict[str, set[str]] = {"on the driver": set(), "on the engine": set()}
+    look_up, search = Runner.registered, evaluation.rows_among
     views = {"joined": VIEWS["joined"], "sums": VIEWS["sums"]}
-    for declared in (True, False):
-        made = opened(spark, tmp_path / str(declared), views, declared=declared)
-        made.update({name: Change(*rows) for name, rows in MOVES[0].items()})
-        made.look()
-        read.clear()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evaluation, "FEW_ROWS", -1)
-            patch.setattr(Runner, "registered", lambda self, t, *rest: read.append(t.name) or look_up(self, t, *rest))
-            for view in views:
-                assert made.refresh(view).ran == "counting"
-        assert {name for name in read if name in KEYS} == (set() if declared else {"orders", "lines"})
-        check(made, views)
+    made = opened(spark, tmp_path, views, declared=where == "in the change")
+    made.update({name: Change(*rows) for name, rows in MOVES[0].items()})
+    made.look()
+
+    def searched(now: Any, *rest: Any) -> pa.Table | None:
+        found = search(now, *rest)
+        read["on the driver"] |= {now.root.name} if found is not None else set()
+        return found
+
+    def registered(self: Runner, table: Table, *rest: Any) -> str:
+        read["on the engine"].add(table.name)
+        return look_up(self, table, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "FEW_ROWS", -1)
+        patch.setattr(evaluation, "rows_among", searched)
+        patch.setattr(Runner, "registered", registered)
+        if where == "on the engine":
+            patch.setattr(searching, "MOST_ROWS", -1)
+        for view in views:
+            assert made.refresh(view).ran == "counting"
+    base = {place: names & set(KEYS) for place, names in read.items()}
+    assert base == {place: set(KEYS) if place == where else set() for place in base}
+    check(made, views)
 
 
 @pytest.mark.engine("spark")
