@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 import uuid
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from storage.changes import net, net_here
 from storage.pruning import files_with_keys
-from storage.reading import quoted, rows_here
+from storage.reading import arrow_schema, quoted, rows_here
 from storage.searching import PARTS, rows_among
 from storage.table import Table, is_frame
 from storage.types import spark_types
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 Rows = Any
 """An Arrow table on the driver, or a Spark DataFrame where there are too many rows for it."""
 
-_NOTHING = "@nothing"
 FEW_ROWS = 10_000
 """A relation with no more rows is read on the driver: for the engine, opening its files costs more than their rows."""
 
@@ -68,8 +67,6 @@ class Evaluation:
     columns: dict[str, set[str]] = field(default_factory=dict)
     local: dict[str, Rows] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
-    here: set[str] = field(default_factory=set)
-    """The temporary views whose rows come from the driver."""
 
     def outputs(self, delta: Program, wanted: Collection[str]) -> dict[str, list[Rows]]:
         """The rows of some predicates of a delta program, in pieces."""
@@ -136,8 +133,8 @@ class Evaluation:
         if bound is None:
             return None
         runner = self.runner
-        query: exp.Query = query_of(bound)
-        if self.here.issuperset(bound.relations):
+        query: exp.Query = query_of(_reading(bound, {name: self.named(name) for name in bound.relations}))
+        if all(map(self.is_here, bound.relations)):
             query = unions_in_one_piece(query)
         frame = runner.sql(query, self.view)
         if any(is_frame(self.local[name]) for name in program.relations if name in self.local):
@@ -156,7 +153,10 @@ class Evaluation:
         return {name: spark_types(table.log.snapshot().fields) for name, (table, _) in self.stored.items()}
 
     def bound(self, program: Program) -> Program | None:
-        """The program with temporary views in place of its relations; None if it derives nothing."""
+        """The program with rows that have been found in place of its relations; None if it derives nothing.
+
+        What has no rows takes its rules with it, but for an aggregate of everything, which has a row of nothing too.
+        """
         known = {predicate.name for predicate in program.predicates}
         predicates = []
         for predicate in program.predicates:
@@ -165,28 +165,30 @@ class Evaluation:
                 places = self.places(program, predicate, rule, [s for s in rule.subgoals if s.relation not in known])
                 subgoals = tuple(replace(s, relation=places.get(s.alias, s.relation)) for s in rule.subgoals)
                 negations = tuple(
-                    n if n.relation in known else replace(n, relation=self.relation(n.relation, {})[0])
+                    n if n.relation in known else replace(n, relation=self.relation(n.relation, {}))
                     for n in rule.negations
                 )
                 rules.append(replace(rule, subgoals=subgoals, negations=negations))
             predicates.append(replace(predicate, rules=tuple(rules)))
-        found, none = without_empty(replace(program, predicates=tuple(predicates)), {_NOTHING})
+        placed = replace(program, predicates=tuple(predicates))
+        nothing = {name for name in placed.relations if self.is_here(name) and not self.local[name].num_rows}
+        found, none = without_empty(placed, nothing)
         return None if program.view in none else found
 
+    def is_here(self, name: str) -> bool:
+        return name in self.local and not is_frame(self.local[name])
+
     def places(self, program: Program, predicate: Predicate, rule: Rule, waiting: Sequence[Subgoal]) -> dict[str, str]:
-        """The temporary views that some subgoals of a rule read.
+        """What some subgoals of a rule read, by alias.
 
         What is found for one of them on the driver tells which rows of the others can match: each is looked up once
         there are values to look for, one after the other (a semi-join reduction).
         """
         found: dict[str, str] = {}
-        here: dict[str, str] = {}
         while waiting:
-            origins = {s: key_origins(program, predicate, rule, s, here) for s in waiting}
+            origins = {s: key_origins(program, predicate, rule, s, found) for s in waiting}
             subgoal = next((s for s in waiting if s.relation in self.local or self.lookups(origins[s])), waiting[0])
-            found[subgoal.alias], rows = self.relation(subgoal.relation, origins[subgoal])
-            if rows is not None:
-                here[subgoal.alias] = rows
+            found[subgoal.alias] = self.relation(subgoal.relation, origins[subgoal])
             waiting = [s for s in waiting if s is not subgoal]
         return found
 
@@ -194,48 +196,50 @@ class Evaluation:
         """The values that columns can take, where the driver knows them."""
         return {c: found for c, origins in keys.items() if (found := self.values(origins)) is not None}
 
-    def relation(self, relation: str, keys: Mapping[str, Origins]) -> tuple[str, str | None]:
-        """A temporary view with at least those rows of a relation whose columns take one of the keys' values.
+    def relation(self, relation: str, keys: Mapping[str, Origins]) -> str:
+        """At least those rows of a relation whose columns take one of the keys' values.
 
-        And the name that these rows have in `local`, where they are on the driver.
+        Their name in `local`, where they are on the driver, or else that of a temporary view.
         """
         if relation in self.local:
-            return self.named_rows(relation, self.local[relation]), relation
+            return relation
         name, state = split_relation(relation)
-        if name == CLOCK:
-            return self.taken(relation, self.clock(state))
         values = self.lookups(keys)
         what = f"{relation}@{sorted((c, keys[c]) for c in values)}"
-        if what in self.local:
-            return self.taken(what, self.local[what])
+        if what not in self.local:
+            rows = self.found(name, state, values)
+            if isinstance(rows, str):
+                return rows
+            self.local[what] = rows
+        return what
+
+    def found(self, name: str, state: str, values: Mapping[str, pa.ChunkedArray]) -> pa.Table | str:
+        """The rows on the driver, or the temporary view that has them."""
+        if name == CLOCK:
+            return self.clock(state)
         if state == "stored":
             table, version = self.stored[name]
         else:
             table, version = self.sources[name], (self.consumed if state == "old" else self.target)[name]
             part = self.from_change(name, state, values)
             if part is not None:
-                return self.taken(what, part)
+                return part
         snapshot = table.log.snapshot(version)
         mask = files_with_keys(snapshot, values) if values else None
         if mask is not None and not np.any(mask):
-            return _NOTHING, None
+            return arrow_schema(snapshot).empty_table()
         few = rows_here(snapshot, mask, FEW_ROWS)
         if few is None and values:
             few = rows_among(snapshot, mask, self.columns.get(name, ()), values, self.runner.driver_rows // PARTS)
-        if few is not None:
-            return self.taken(what, few)
-        return self.runner.registered(table, mask, version), None
+        return self.runner.registered(table, mask, version) if few is None else few
 
-    def taken(self, what: str, rows: pa.Table) -> tuple[str, str | None]:
-        """Rows that were found, under a name of their own."""
-        self.local[what] = rows
-        return (self.named_rows(what, rows) if rows.num_rows else _NOTHING), what
-
-    def named_rows(self, name: Hashable, rows: Rows) -> str:
+    def named(self, name: str) -> str:
+        """The temporary view of rows in `local`; a name that is none of theirs is one already."""
+        if name not in self.local:
+            return name
+        rows = self.local[name]
         make = (lambda: rows) if is_frame(rows) else (lambda: self.runner.frame(rows))
-        view = self.runner.named((str(self.scratch), name), make)
-        self.here |= set() if is_frame(rows) else {view}
-        return view
+        return self.runner.named((str(self.scratch), name), make)
 
     def values(self, origins: Origins) -> pa.ChunkedArray | None:
         """The values that some columns of changes and stages have; None where the driver does not know."""
@@ -350,6 +354,18 @@ def _piece(rows: Rows, rider: Rider) -> Rows:
 
 def _chosen(rows: Rows, columns: Iterable[str]) -> Rows:
     return rows.select(*[quoted(c) for c in columns]) if is_frame(rows) else rows.select(list(columns))
+
+
+def _reading(program: Program, places: Mapping[str, str]) -> Program:
+    """The program with other names for what it reads."""
+
+    def moved(rule: Rule) -> Rule:
+        subgoals = (replace(s, relation=places.get(s.relation, s.relation)) for s in rule.subgoals)
+        negations = (replace(n, relation=places.get(n.relation, n.relation)) for n in rule.negations)
+        return replace(rule, subgoals=tuple(subgoals), negations=tuple(negations))
+
+    predicates = (replace(each, rules=tuple(map(moved, each.rules))) for each in program.predicates)
+    return replace(program, predicates=tuple(predicates))
 
 
 def _without(program: Program, name: str, ridden: Collection[tuple[str, int]]) -> Program:

@@ -93,9 +93,14 @@ def stage_program(program: Program, stage: str, along: Mapping[str, Expr], own: 
 
 
 def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, set[str]]:
-    """The program without rules that need a row of what is known to be empty, and all that is empty then."""
+    """The program without rules that need a row of what is known to be empty, and all that is empty then.
+
+    An aggregate of everything has a row of nothing too: one that is left without rules keeps its own, and what these
+    read.
+    """
     none = set(empty)
-    kept: list[Predicate] = []
+    kept: dict[str, Predicate] = {}
+    whole: list[str] = []
     for predicate in program.predicates:
         rules = tuple(rule for rule in predicate.rules if not any(s.relation in none for s in rule.subgoals))
         rules = tuple(
@@ -105,10 +110,16 @@ def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, se
         if predicate.given in none or (not rules and not total):
             none.add(predicate.name)
         elif rules:
-            kept.append(replace(predicate, rules=rules))
+            kept[predicate.name] = replace(predicate, rules=rules)
         else:
-            kept.append(predicate)
-    return replace(program, predicates=tuple(kept)), none
+            kept[predicate.name] = predicate
+            whole += predicate.relations
+    known = {predicate.name: predicate for predicate in program.predicates}
+    for name in whole:  # which grows
+        if name in known and name not in kept:
+            kept[name] = known[name]
+            whole += known[name].relations
+    return replace(program, predicates=tuple(kept[name] for name in known if name in kept)), none
 
 
 def most_reads(program: Program, outputs: Collection[str]) -> int:
