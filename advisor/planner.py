@@ -37,6 +37,8 @@ _PAIRED = 12
 
 Choice = dict[str, str]
 """By view, a candidate."""
+Kept = Mapping[str, tuple[str, str]]
+"""Views that are not free to take what is cheapest: the candidate that stays, and why."""
 Pricer = Callable[[str, Mapping[str, str], Mapping[str, Offer]], Offers]
 """The offers of a view, given how the others are kept."""
 
@@ -70,15 +72,13 @@ def decide(
     budget_bytes: float | None = None,
 ) -> dict[str, Decision]:
     """The choice for every view; `views` has each after those it reads, `readers` those that read each directly."""
-    made: dict[str, Decision] = {}
-    for names in components(views, readers):
-        group = _Group(tuple(names), price)
-        choice = _settled(group, views, readers)
-        made |= {view: _decision(view, views[view], choice, group) for view in names}
-    decisions = {view: made[view] for view in views}
+    groups = [_Group(tuple(names), price) for names in components(views, readers)]
+    found: dict[str, Decision] = {}
+    for group in groups:
+        found |= _decided(group, views, readers, {})
     if budget_bytes is not None:
-        decisions = _within(budget_bytes, decisions)
-    return decisions
+        found = _within(budget_bytes, found, groups, views, readers)
+    return {view: found[view] for view in views}
 
 
 def offers_given(
@@ -163,20 +163,36 @@ class _Group:
         return sum(offer.a_day for offer in self.priced(choice)[1].values())
 
 
-def _settled(group: _Group, views: Mapping[str, spec.View], readers: Mapping[str, Sequence[str]]) -> Choice:
+def _decided(
+    group: _Group, views: Mapping[str, spec.View], readers: Mapping[str, Sequence[str]], kept: Kept
+) -> dict[str, Decision]:
+    """The choices of a group; where what is done today stays, the others are decided again beside it."""
+    while True:
+        choice = _settled(group, views, readers, kept)
+        found = {view: _decision(view, views[view], choice, group, kept.get(view)) for view in group.views}
+        held = {view: (each.choice, each.held) for view, each in found.items() if each.held and view not in kept}
+        if len(group.views) == 1 or all(found[view].choice == choice[view] for view in held):
+            return found
+        kept = {**kept, **held}
+
+
+def _settled(group: _Group, views: Mapping[str, spec.View], readers: Mapping[str, Sequence[str]], kept: Kept) -> Choice:
     """Let one view after the other take what makes the group cheapest, then also views with their readers."""
-    choice = dict.fromkeys(group.views, QUERY_MODIFICATION)
+    choice = dict.fromkeys(group.views, QUERY_MODIFICATION) | {view: candidate for view, (candidate, _) in kept.items()}
     found: dict[str, Offer] = {}
     for view in reversed(group.views):
         offers = group.price(view, choice, found)
-        allowed, _ = permitted_candidates(views[view], offers)
-        choice[view] = cheapest(offers.costs(allowed))
+        if view not in kept:
+            allowed, _ = permitted_candidates(views[view], offers)
+            choice[view] = cheapest(offers.costs(allowed))
+        choice[view] = _offered(offers, choice[view]).candidate
         found[view] = offers.offers[choice[view]]
     if len(group.views) == 1:
         return choice
-    alone = [[view] for view in group.views]
+    free = [view for view in group.views if view not in kept]
+    alone = [[view] for view in free]
     paired = len(group.views) <= _PAIRED
-    pairs = [[view, reader] for view in group.views for reader in readers[view]] if paired else []
+    pairs = [[view, above] for view in free for above in readers[view] if above not in kept] if paired else []
     for moves in [alone, alone + pairs]:
         for _ in range(_PASSES):
             moved = False
@@ -201,7 +217,9 @@ def _offered(offers: Offers, candidate: str) -> Offer:
     return offers.offers[cheapest(offers.costs(same))]
 
 
-def _decision(view: str, given: spec.View, choice: Choice, group: _Group) -> Decision:
+def _decision(
+    view: str, given: spec.View, choice: Choice, group: _Group, kept: tuple[str, str] | None = None
+) -> Decision:
     mine = _with_others(view, choice, group)
     permitted, excluded = permitted_candidates(given, mine)
     today = today_of(given, mine)
@@ -212,7 +230,10 @@ def _decision(view: str, given: spec.View, choice: Choice, group: _Group) -> Dec
     costs = mine.costs(permitted)
     best, held = cheapest(costs), None
     chosen = best
-    if given.today is not None and today in permitted and today != best:
+    if kept is not None:
+        chosen = _offered(mine, kept[0]).candidate
+        held = kept[1] if chosen != best else None
+    elif given.today is not None and today in permitted and today != best:
         saving = costs[today] - costs[best]
         build = mine.offers[best].build_seconds
         if costs[today] <= costs[best] * DEAD_ZONE:
@@ -263,16 +284,23 @@ def today_of(view: spec.View, offers: Offers) -> str:
     return f"{view.today.strategy}/{wanted}"
 
 
-def _within(budget_bytes: float, decisions: dict[str, Decision]) -> dict[str, Decision]:
-    """Give up what costs least per byte until what is stored fits."""
-    decided = dict(decisions)
+def _within(
+    budget_bytes: float,
+    decided: Mapping[str, Decision],
+    groups: Iterable[_Group],
+    views: Mapping[str, spec.View],
+    readers: Mapping[str, Sequence[str]],
+) -> dict[str, Decision]:
+    """Give up what costs least per byte until what is stored fits; those connected with it are decided again."""
+    found, kept = dict(decided), dict[str, tuple[str, str]]()
+    group_of = {view: group for group in groups for view in group.views}
 
     def size(decision: Decision) -> float:
         return decision.offers.offers[decision.choice].storage_bytes
 
-    while sum(map(size, decided.values())) > budget_bytes:
+    while sum(map(size, found.values())) > budget_bytes:
         moves = []
-        for view, decision in decided.items():
+        for view, decision in found.items():
             mine = decision.offers.offers[decision.choice]
             for candidate in decision.permitted:
                 other = decision.offers.offers[candidate]
@@ -280,14 +308,16 @@ def _within(budget_bytes: float, decisions: dict[str, Decision]) -> dict[str, De
                 if freed > 0:
                     moves.append(((other.a_day - mine.a_day) / freed, view, candidate))
         if not moves:
-            taken = sum(map(size, decided.values()))
+            taken = sum(map(size, found.values()))
             raise WorkloadError(
                 f"the views that must be stored take {taken:,.0f} bytes, more than the budget",
                 "raise budget.storage, or let other views be virtual",
             )
         _, view, candidate = min(moves)
-        decided[view] = replace(decided[view], choice=candidate, held="budget")
-    return decided
+        kept[view] = candidate, "budget"
+        group = group_of[view]
+        found |= _decided(group, views, readers, {name: kept[name] for name in group.views if name in kept})
+    return found
 
 
 def strategies(decision: Decision) -> dict[str, float]:

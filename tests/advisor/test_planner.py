@@ -122,6 +122,48 @@ def test_a_budget_that_what_must_be_stored_exceeds_is_one_line(tmp_path: Path) -
     assert "budget.storage" in (raised.value.hint or "")
 
 
+# Neighbours of a view that may not take what is cheapest
+
+
+def two(build: float = 0.0, budget: float | None = None, **low: object) -> dict[str, tuple[str, str | None]]:
+    """`top` reads `low`: it is cheap to evaluate while `low` is stored, and better stored itself while it is not."""
+
+    def price(view: str, choice: Mapping[str, str], found: Mapping[str, Offer]) -> Offers:
+        if view == "low":
+            costs, size = {QUERY_MODIFICATION: 3.0, "deferred/counting": 1.0}, 100.0
+        else:
+            stored = choice["low"] != QUERY_MODIFICATION
+            costs, size = {QUERY_MODIFICATION: 1.0 if stored else 5.0, "deferred/counting": 2.0}, 10.0
+        offers = {
+            name: Offer(
+                name,
+                constant(cost),
+                build_seconds=build if name != QUERY_MODIFICATION and view == "low" else 0.0,
+                storage_bytes=0.0 if name == QUERY_MODIFICATION else size,
+            )
+            for name, cost in costs.items()
+        }
+        return Offers(view, Rates(constant(1.0), constant(1.0)), offers)
+
+    views = {"low": spec.View.model_validate({"sql": "SELECT 1", **low}), "top": spec.View(sql="SELECT 1")}
+    found = decide(views, {"low": ["top"], "top": []}, price, budget)
+    return {name: (each.choice, each.held) for name, each in found.items()}
+
+
+def test_beside_a_view_that_is_free_its_reader_stays_virtual() -> None:
+    assert two() == {"low": ("deferred/counting", None), "top": (QUERY_MODIFICATION, None)}
+
+
+def test_the_reader_of_a_view_that_stays_as_it_is_today_is_decided_again() -> None:
+    found = two(build=1000.0, today={"strategy": "query_modification"})
+    assert found == {"low": (QUERY_MODIFICATION, "payback"), "top": ("deferred/counting", None)}
+
+
+def test_the_reader_of_a_view_for_which_the_budget_has_no_room_is_decided_again() -> None:
+    assert two(budget=50.0) == {"low": (QUERY_MODIFICATION, "budget"), "top": ("deferred/counting", None)}
+    assert two(budget=5.0) == {"low": (QUERY_MODIFICATION, "budget"), "top": (QUERY_MODIFICATION, "budget")}
+
+
 # Views on views
 
 
