@@ -108,22 +108,19 @@ class Runner(Relations):
     # Refresh
 
     def refresh_below(self, view: str) -> list[Refresh]:
-        """Bring the stored views up to date that a view reads, the lowest first."""
-        done: list[Refresh] = []
-        for name in self.definitions[view].relations:
-            if name in self.definitions:
-                done += self.refresh_below(name)
-                if self.is_stored(name):
-                    done.append(self.refresh(name))
-        return done
+        """Bring the stored views up to date that a view reads, at any depth, each once and the lowest first."""
+        below = self.views_below(view)
+        return [self.refresh(name, alone=True) for name in self.definitions if name in below and self.is_stored(name)]
 
-    def refresh(self, view: str) -> Refresh:
+    def refresh(self, view: str, *, alone: bool = False) -> Refresh:
         """Bring a stored view up to date; without pending changes nothing is read or written.
 
-        Where another process stored it meanwhile, what that left pending is looked at again.
+        Where another process stored it meanwhile, what that left pending is looked at again. `alone` says that the
+        views it reads are up to date.
         """
         try:
-            self.refresh_below(view)
+            if not alone:
+                self.refresh_below(view)
             done = self._refreshed(view)
         except AdvisorError as error:
             note_failure(self.warehouse, view, time.time(), error)

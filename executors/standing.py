@@ -107,6 +107,11 @@ class Standing:
             else:
                 yield name
 
+    def views_below(self, view: str) -> set[str]:
+        """The views that a view reads, at any depth."""
+        read = {name for name in self.definitions[view].relations if name in self.definitions}
+        return read.union(*map(self.views_below, read))
+
     def fingerprint(self, view: str) -> str:
         """Of the definition and of the virtual views below it, which are part of what is stored."""
         definition = self.definitions[view]

@@ -283,8 +283,8 @@ class _Trial:
                 first = done.because == NOT_BUILT and done.ran == "recompute"  # whoever keeps it, it is built in full
                 by_itself = done.ran in (None, self.executor.name)
                 assert first or by_itself, f"{where}: {done.ran} ran, because {done.because}"
-                again = runner.refresh(view)
-                assert again.ran is None, f"{where}: pending right after a refresh: {again.because}"
+                pending = runner.pending(view)
+                assert not pending, f"{where}: pending right after a refresh: {pending}"
                 found = self.stored(view)
             else:
                 found = runner.query(view).toArrow()

@@ -57,8 +57,6 @@ _CHECKPOINT_EVERY = 25
 """Whoever opens the table replays the log since its last checkpoint, 0.4 ms per entry; a checkpoint costs 50 ms."""
 _UPKEEP = 10
 """How many commits that only tidied up may lie on top of one that is looked for."""
-_REMEMBERED = 1000
-"""How many answers about versions, which never change, a handle remembers."""
 _RIVALS = 100
 """How many commits of others an append steps behind before it gives up."""
 _LEGAL = "/!$&'()*+,;=:@~"
@@ -219,6 +217,7 @@ class DeltaLog:
         self._version = self._table.version()
         self._snapshots: dict[int, Snapshot] = {}
         self._consumed: dict[tuple[int, str], int | None] = {}
+        """By version and base table, what is known since the handle moved last."""
 
     def __repr__(self) -> str:
         return f"DeltaLog({str(self.root)!r}, version={self.version})"
@@ -261,6 +260,7 @@ class DeltaLog:
         except (DeltaError, OSError) as error:
             raise self._unreadable(error) from error
         self._version = self._table.version()
+        self._consumed.clear()
         return self.version
 
     def history(self, limit: int | None = None) -> list[Commit]:
@@ -327,8 +327,6 @@ class DeltaLog:
         wanted = self.version if version is None else version
         key = (wanted, table_id)
         if key not in self._consumed:
-            if len(self._consumed) >= _REMEMBERED:
-                self._consumed.clear()
             table = self._synced() if wanted == self.version else self._load(wanted)
             self._consumed[key] = table.transaction_version(_CONSUMED + table_id)
         return self._consumed[key]
@@ -376,6 +374,8 @@ class DeltaLog:
             after = _after(before, adds, removed)
             if after is not None:
                 self._keep(after)
+            known = {i: seen for (at, i), seen in self._consumed.items() if at == before.version}
+            self._consumed = {(version, i): seen for i, seen in {**known, **(consumed or {})}.items()}
         if version % _CHECKPOINT_EVERY == 0:
             try:
                 self._synced().create_checkpoint()

@@ -16,8 +16,30 @@ ATTEMPTS = 150
 """How many smaller cases are tried before the smallest so far is good enough."""
 
 
+def smaller(case: RandomCase) -> Iterator[RandomCase]:
+    """The case with one view and what that one reads, then without a transaction, then without a row."""
+    yield from with_one_view(case)
+    for place in range(len(case.transactions)):
+        yield replace(case, transactions=[*case.transactions[:place], *case.transactions[place + 1 :]])
+    for name, rows in case.tables.items():
+        for place in range(rows.num_rows):
+            fewer = pa.concat_tables([rows.slice(0, place), rows.slice(place + 1)])
+            yield replace(case, tables={**case.tables, name: fewer})
+
+
+def with_one_view(case: RandomCase) -> Iterator[RandomCase]:
+    """The case with one view and what that one reads."""
+    for view in case.views:
+        needed = {view} | _below(view, {**case.views, **case.tables})
+        if len(needed) < len(case.views) + len(case.tables):
+            yield _only(case, needed)
+
+
 def reduced(
-    case: RandomCase, error: Exception, failure: Callable[[RandomCase], Exception | None]
+    case: RandomCase,
+    error: Exception,
+    failure: Callable[[RandomCase], Exception | None],
+    smaller: Callable[[RandomCase], Iterator[RandomCase]] = smaller,
 ) -> tuple[RandomCase, Exception]:
     """The smallest case found that fails with the same kind of error, and that error."""
     candidates = smaller(case)
@@ -29,20 +51,6 @@ def reduced(
         if type(found) is type(error):
             case, error, candidates = candidate, found, smaller(candidate)
     return case, error
-
-
-def smaller(case: RandomCase) -> Iterator[RandomCase]:
-    """The case with one view and what that one reads, then without a transaction, then without a row."""
-    for view in case.views:
-        needed = {view} | _below(view, {**case.views, **case.tables})
-        if len(needed) < len(case.views) + len(case.tables):
-            yield _only(case, needed)
-    for place in range(len(case.transactions)):
-        yield replace(case, transactions=[*case.transactions[:place], *case.transactions[place + 1 :]])
-    for name, rows in case.tables.items():
-        for place in range(rows.num_rows):
-            fewer = pa.concat_tables([rows.slice(0, place), rows.slice(place + 1)])
-            yield replace(case, tables={**case.tables, name: fewer})
 
 
 def without_highest(case: RandomCase, small: RandomCase) -> RandomCase:
