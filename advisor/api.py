@@ -325,7 +325,9 @@ class Advisor:
 
         folder = self.workload.folder
         plan = plan_before(folder) if number is None else plan_numbered(folder, number)
+        now = read_plan(folder).views
         after = {view: (plan.views.get(view, Keeping()), "") for view in self.definitions}
+        after = {view: later for view, later in after.items() if later[0] != now.get(view, Keeping())}
         return self._application(after, {}, "rollback", plan.proposal)
 
     def _application(

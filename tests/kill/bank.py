@@ -17,6 +17,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from advisor.api import Advisor
+from advisor.plan import read_plan
 from executors.testing import assert_same_rows, stored_rows
 from profiles.coefficients import FILE, SHIPPED, MachineProfile, save, this_machine
 from profiles.measurements import FOLDER as MEASUREMENTS
@@ -98,6 +99,10 @@ class Bank:
 
     def advisor(self, spark: Any = None) -> Advisor:
         return Advisor(self.workload, spark)
+
+    def is_switching(self) -> bool:
+        """Whether somebody died while he put a plan into force."""
+        return read_plan(self.folder).switching is not None
 
     # Transfers
 

@@ -48,6 +48,11 @@ def refresh(bank: Bank, advisor: Advisor, random: Random) -> Round:
 def switch(bank: Bank, advisor: Advisor, random: Random) -> Round:
     """Another plan, or the one before, with transfers pending."""
     bank.transfer(advisor, random)
+    return turn(bank, advisor, random)
+
+
+def turn(bank: Bank, advisor: Advisor, random: Random) -> Round:
+    """The same, while another process updates."""
     if random.random() < 0.3:
         return lambda: _carry_out(lambda: advisor.rollback())
     bank.pin(bank.switched(random))
@@ -65,6 +70,7 @@ OPERATIONS: Mapping[str, Callable[[Bank, Advisor, Random], Round]] = {
     "update": update,
     "refresh": refresh,
     "switch": switch,
+    "turn": turn,
     "follow": follow,
 }
 
@@ -80,24 +86,24 @@ def _carry_out(work: Callable[[], Any]) -> None:
 
 
 class Death:
-    """Counts what happens to files, and ends the process at a chosen event."""
+    """Counts what happens to files below a folder, and ends the process at a chosen event."""
 
     EVENTS = ("open", "os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir")
 
-    def __init__(self) -> None:
-        self.counting, self.count, self.at = False, 0, 0
+    def __init__(self, folder: str) -> None:
+        self.folder, self.counting, self.count, self.at = folder, False, 0, 0
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.counting and event in self.EVENTS:
+        if self.counting and event in self.EVENTS and str(arguments[0]).startswith(self.folder):
             self.count += 1
             if self.count == self.at:
-                print(f"dies at {event} {str(arguments[0])[-60:]}", flush=True)
+                print(f"dies at {event} {str(arguments[0])[len(self.folder) + 1 :]}", flush=True)
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(folder: str, engine: str, operation: str, seed: str, fraction: str | None = None) -> None:
-    bank, random, death = Bank(Path(folder), engine), Random(seed), Death()
+    bank, random, death = Bank(Path(folder), engine), Random(seed), Death(folder)
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
     advisor = bank.advisor()
