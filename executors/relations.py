@@ -113,7 +113,7 @@ class Relations(Standing):
         version = table.version if version is None else version
         if mask is not None and np.all(mask):
             mask = None
-        key = (str(table.root), version, b"" if mask is None else np.packbits(mask).tobytes())
+        key = (str(table.root), table.log.table_id, version, b"" if mask is None else np.packbits(mask).tobytes())
         if key in self._names and version != table.version:  # somebody may have vacuumed it since
             check_there(table.log.snapshot(version), mask)
         return self.named(key, lambda: table.snapshot(version) if mask is None else table.rows(mask, version))

@@ -87,6 +87,7 @@ class Runner(Relations):
         Transactions that were abandoned are carried to their end, and those under way waited for. Versions that are
         found before and after a moment without any were there together.
         """
+        self.renew()  # before the tables, so that no view has seen more than these are found to hold
         intents = self.warehouse / "_advisor" / "intents"
         versions: dict[str, int] | None = None
         for _ in range(MOST_LOOKS):
@@ -138,14 +139,22 @@ class Runner(Relations):
             try:
                 with engine_errors(f"view {view!r}"):
                     return self._brought_up(view)
-            except ConflictError:
-                if attempt == ATTEMPTS - 1:
+            except AdvisorError as error:
+                if lost := self.dropped():
+                    what = f"view {view!r}: {', '.join(lost)} was dropped while it was refreshed"
+                    raise ConflictError(what, "another process has switched it: try again") from error
+                if attempt == ATTEMPTS - 1 or not isinstance(error, ConflictError):
                     raise
         raise AssertionError("unreachable")
 
     def _brought_up(self, view: str) -> Refresh:
         started = time.perf_counter()
         planned = self.kept(view).algorithm
+        if lost := self.dropped():
+            raise ConflictError(f"{', '.join(lost)} was dropped")
+        self.renew(view)
+        if self.is_overtaken(view):
+            self.look()
         changed = self.pending(view)
         if not changed:
             return Refresh(view, planned, None, "nothing is pending", time.perf_counter() - started)
@@ -209,6 +218,7 @@ class Runner(Relations):
         consumed = {table.log.table_id: table.version for table in sources.values()}
         for state, description in self.states(view).items():
             rows = self.rows_now(filling(state, self.opened_program(view)), view)
+            before = self.stored(state.table)
             self._stored[state.table] = store_rows(
                 self.spark,
                 self.warehouse / state.table,
@@ -217,10 +227,12 @@ class Runner(Relations):
                 consumed=consumed,
                 note=self.note,
                 sort_by=state.keys,
+                onto=None if before is None else before.log,
             )
         for step in self.rebuild(view).maintain:
             assert isinstance(step, Replace)
             rows = self.evaluate(view, None, step)
+            before = self.stored(view)
             self._stored[view] = store_rows(
                 self.spark,
                 self.warehouse / view,
@@ -229,6 +241,7 @@ class Runner(Relations):
                 consumed=consumed,
                 note=self.note,
                 sort_by=self.clustered_by(view),
+                onto=None if before is None else before.log,
             )
 
     def clustered_by(self, view: str) -> tuple[str, ...]:
@@ -317,11 +330,13 @@ class Runner(Relations):
         for version in range(table.version, max(-1, table.version - 8), -1):
             if self.seen(table, sources, version) == versions:
                 return version
+            if any(commit.changes_schema for commit in table.log.commits(version - 1, version) or ()):
+                break  # before, it was a state of something else
         raise RebuildError("what is kept beside it fits none of its versions")
 
     def change(self, table: Table, after: int, upto: int) -> Rows:
         """The net change of a table, read once for all views that need it; on the driver unless it is too large."""
-        key = (str(table.root), after, upto)
+        key = (table.log.table_id, after, upto)
         if key not in self._changes:
             rows: Rows = changes_here(table.log, after, upto, self.driver_rows)
             if rows is None:
@@ -383,6 +398,7 @@ class Runner(Relations):
 
     def compare(self, view: str) -> Comparison:
         """A stored view against its definition evaluated from the base tables, duplicates counted."""
+        self.renew(view)
         return compare(self, view)
 
 

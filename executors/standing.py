@@ -71,14 +71,39 @@ class Standing:
         return frozenset(filter(self.is_stored, self.definitions))
 
     def stored(self, view: str) -> Table | None:
-        """The table of a stored view, at its newest version, if it has been built."""
-        if not is_delta(self.warehouse / view):
-            self._stored.pop(view, None)
-            return None
+        """The table of a stored view, if it has been built, at the version at which it was last renewed."""
         if view not in self._stored:
+            if not is_delta(self.warehouse / view):
+                return None
             self._stored[view] = Table(self.session, self.warehouse / view, name=view)
-        self._stored[view].log.refresh()
         return self._stored[view]
+
+    def renew(self, view: str | None = None) -> None:
+        """Move to the newest versions of what is stored of a view and of the stored views that it reads, or of all.
+
+        They stand still until the next time: what is derived from rows of one version is never put on top of others.
+        """
+        for name in self.dropped():
+            del self._stored[name]
+        for name in self._stored if view is None else self.needed_by(view):
+            if name in self._stored:
+                self._stored[name].log.refresh()
+
+    def needed_by(self, view: str) -> list[str]:
+        """What is stored of a view and beside it, and what it reads."""
+        return [view, *(state.table for state in self.states(view)), *self.sources(view)]
+
+    def dropped(self) -> list[str]:
+        """Stored tables that were there when they were last renewed, and are not any more."""
+        return [name for name, table in self._stored.items() if not table.log.is_there]
+
+    def is_overtaken(self, view: str) -> bool:
+        """Whether a stored view has seen versions of tables that came after they were looked at."""
+        stored = self.stored(view)
+        if stored is None:
+            return False
+        seen = ((stored.log.consumed(table.log.table_id), table.version) for table in self.sources(view).values())
+        return any(consumed is not None and consumed > version for consumed, version in seen)
 
     def sources(self, view: str) -> dict[str, Table]:
         """The tables that a view's rows are made from: base tables and stored views; virtual ones are opened up."""

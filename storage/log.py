@@ -251,6 +251,11 @@ class DeltaLog:
     def num_files(self) -> int:
         return self.snapshot().num_files
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the log still has the handle's version: the table was not dropped."""
+        return self._entry(self.version).exists()
+
     def refresh(self) -> int:
         """Move to the newest version and return it."""
         if self._entry(self.version).exists() and not self._entry(self.version + 1).exists():
@@ -328,7 +333,10 @@ class DeltaLog:
         key = (wanted, table_id)
         if key not in self._consumed:
             table = self._synced() if wanted == self.version else self._load(wanted)
-            self._consumed[key] = table.transaction_version(_CONSUMED + table_id)
+            try:
+                self._consumed[key] = table.transaction_version(_CONSUMED + table_id)
+            except DeltaError as error:
+                raise self._unreadable(error) from error
         return self._consumed[key]
 
     def commit(

@@ -186,9 +186,11 @@ def store_rows(
     consumed: Mapping[str, int],
     note: Mapping[str, Any] | None = None,
     sort_by: Sequence[str] = (),
+    onto: DeltaLog | None = None,
 ) -> Table:
     """Let these rows be all rows of a table, in one commit; a table that is there keeps its schema or gets theirs.
 
+    With `onto`, the table as it was looked at, somebody else's commit since is a `ConflictError`.
     `description` says what the rows are. `consumed` names the version of each table that they were made from. The
     rows of a file are neighbours by `sort_by`, so that a few of them are found again in few files.
     """
@@ -200,7 +202,7 @@ def store_rows(
     except OSError as error:
         raise ExecutionError(f"{root}: cannot be made ({error.strerror})", "is the warehouse writable?") from error
     schema = _nullable(storable(to_arrow_schema(rows.schema, timezone="UTC").empty_table()).schema)
-    before = DeltaLog(root) if is_delta(root) else None
+    before = onto if onto is not None else DeltaLog(root) if is_delta(root) else None
     adds = write_rows(rows.sort(*[quoted(c) for c in sort_by]) if sort_by else rows, root)
     if before is not None and before.description == description and before.schema == schema:
         before.commit(adds, before.snapshot().paths, consumed=consumed, note=note)

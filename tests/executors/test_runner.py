@@ -23,7 +23,7 @@ from storage.types import spark_types
 from tests.executors.recomputation import on_duckdb
 from views.catalog import CLOCK, Catalog, Relation
 from views.definition import define_all
-from views.errors import ExecutionError, ViewError
+from views.errors import ConflictError, ExecutionError, ViewError
 from views.filters import parse_filter
 
 pytestmark = pytest.mark.engine
@@ -472,4 +472,61 @@ def test_what_a_stored_view_leaves_behind_is_deleted_when_nobody_needs_it(
     monkeypatch.setattr(Table, "vacuum", refused)
     runner.update({"r": Change(rows(k=[31], v=[1]))})
     assert runner.refresh("above").ran is not None
+    shop.assert_stored(views)
+
+
+@pytest.mark.parametrize("at", ["rows_now", "evaluate", "evaluating", "merge", "build"])
+def test_what_another_process_refreshes_meanwhile_is_neither_lost_nor_doubled(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """It refreshes the view, and the one below it, when this one has looked and is about to go on."""
+    views = {"below": TOTALS, "above": "SELECT total, COUNT(*) AS n FROM below GROUP BY total"}
+    runner = shop.runner(views, Keeping("deferred", "counting"))
+    runner.refresh("above" if at in ("evaluating", "merge") else "below")
+    runner.update({"r": Change(rows(k=[40], v=[7]))})
+    runner.refresh("below")
+    other = shop.runner(views, Keeping("deferred", "counting"))
+    other.tables = {name: Table(shop.spark, table.root, name=name) for name, table in shop.tables.items()}
+    original, interrupted = getattr(Runner, at), list[str]()
+
+    def late(self: Runner, *given: Any, **how: Any) -> Any:
+        if self is runner and not interrupted:
+            interrupted.append(at)
+            other.look()
+            other.update({"r": Change(rows(k=[50, 51], v=[7, 7]), rows(k=[1], v=[10]))})
+            other.refresh("above" if at in ("evaluating", "merge", "build") else "below")
+        return original(self, *given, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, at, late)
+        runner.refresh("above")
+    assert interrupted
+    for k in (60, 61):
+        runner.look()
+        runner.update({"r": Change(rows(k=[k], v=[7]))})
+        assert runner.refresh("above").ran == "counting"
+        shop.assert_stored(views)
+
+
+@pytest.mark.parametrize("at", ["evaluating", "merge", "states"])
+def test_a_view_that_another_process_drops_meanwhile_is_a_conflict_and_is_not_made_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    views = {"v": TOTALS}
+    runner = shop.runner(views, Keeping("deferred", "counting"))
+    runner.refresh("v")
+    runner.update({"r": Change(rows(k=[40], v=[7]))})
+    other, original = shop.runner(views, Keeping()), getattr(Runner, at)
+
+    def late(self: Runner, *given: Any, **how: Any) -> Any:
+        other.drop_leftovers(views)
+        return original(self, *given, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, at, late)
+        with pytest.raises(ConflictError, match="was dropped while it was refreshed; another process has switched it"):
+            runner.refresh("v")
+    assert not list(shop.warehouse.glob("*/_delta_log"))
+    runner.look()
+    assert runner.refresh("v").because == "it is not built yet"
     shop.assert_stored(views)

@@ -18,6 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from advisor.api import Advisor
 from advisor.plan import read_plan
+from advisor.proposal import save as save_text
 from executors.testing import assert_same_rows, stored_rows
 from profiles.coefficients import FILE, SHIPPED, MachineProfile, save, this_machine
 from profiles.measurements import FOLDER as MEASUREMENTS
@@ -58,7 +59,7 @@ class Bank:
         self.journal = folder / "journal"
 
     def found(self) -> None:
-        """Make the tables and the workload, where applying changes is cheap and writing whole tables is dear."""
+        """Make the tables and the workload."""
         accounts = {
             "id": list(range(ACCOUNTS)),
             "owner": [OWNERS[i % len(OWNERS)] for i in range(ACCOUNTS)],
@@ -67,13 +68,18 @@ class Bank:
         write_deltalake(self.folder / "data" / "accounts", pa.table(accounts))
         lines = pa.schema([("tx", pa.int64()), ("account", pa.int64()), ("amount", pa.int64())])
         write_deltalake(self.folder / "data" / "ledger", lines.empty_table())
-        kind: Any = self.engine
-        dear = replace(SHIPPED[kind], rows_written=0.1, rows_read=1.0)
-        (self.folder / ".advisor").mkdir()
-        text = save(self.folder / ".advisor", MachineProfile(kind, this_machine(), dear, measured=True))
-        (self.folder / ".advisor" / FILE).write_text(text, encoding="utf-8")
+        self.price()
         self.journal.touch()
         self.pin(KEPT)
+
+    def price(self) -> None:
+        """Let applying changes be cheap, and reading and writing whole tables dear."""
+        kind: Any = self.engine
+        dear = replace(SHIPPED[kind], rows_written=0.1, rows_read=1.0)
+        folder = self.folder / ".advisor"
+        folder.mkdir(exist_ok=True)
+        text = save(folder, MachineProfile(kind, this_machine(), dear, measured=True))
+        save_text(folder / FILE, text)
 
     def pin(self, kept: dict[str, str]) -> None:
         """Let the workload ask for these ways to keep the views; the file is there whole at any time."""

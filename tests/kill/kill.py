@@ -32,7 +32,7 @@ if str(ROOT) not in sys.path:
 from storage.engine import open_session  # noqa: E402
 from tests.kill.bank import Bank  # noqa: E402
 
-OPERATIONS = ("update", "refresh", "switch", "crowd")
+OPERATIONS = ("update", "refresh", "switch", "replan", "crowd")
 CROWDS = (("update", "follow", "follow"), ("update", "follow", "turn"))
 POINTS_PER_BANK = 20
 PATIENCE_SECONDS = 300.0
@@ -133,7 +133,7 @@ def crowd(bank: Bank, random: Random, dying: int) -> str:
     return f"{', '.join(worker.operation for worker in doomed) or 'nobody'} died"
 
 
-def check(bank: Bank, spark: Any) -> None:
+def check(bank: Bank, spark: Any, operation: str) -> None:
     """What must be so after a death."""
     bank.check_readable()
     bank.check_right(bank.advisor(spark))
@@ -143,6 +143,9 @@ def check(bank: Bank, spark: Any) -> None:
         advisor.apply()  # which goes on with what was interrupted
         assert not any(each.switching for each in advisor.status())
         bank.check_right(advisor)
+    if operation == "replan":
+        bank.advisor(spark).replan(apply=True)
+        bank.check_right(bank.advisor(spark))
 
 
 def points(folder: Path, spark: Any, engine: str, operations: Sequence[str], count: int, seed: object) -> Iterator[str]:
@@ -156,8 +159,9 @@ def points(folder: Path, spark: Any, engine: str, operations: Sequence[str], cou
             bank.found()
             bank.advisor(spark).apply()
         operation = operations[number % len(operations)]
+        bank.price()  # whatever a night has learned
         where = crowd(bank, random, random.randint(0, 3)) if operation == "crowd" else die(bank, operation, random)
-        check(bank, spark)
+        check(bank, spark, operation)
         ran = ", ".join(f"{name} {times}" for name, times in sorted(bank.ran().items()))
         yield f"{number} {operation}: {where}; right ({len(bank.journalled())} lines in the journal; ran {ran})"
 

@@ -34,7 +34,7 @@ def test_two_refreshers_and_an_updater_at_once_come_to_the_same(tmp_path: Path, 
     bank = founded(tmp_path, spark)
     for seed in range(2):
         assert crowd(bank, Random(seed), dying=0) == "nobody died"
-        check(bank, spark)
+        check(bank, spark, "update")
     assert len(bank.journalled()) > 4
     assert {"counting", "differential"} <= bank.ran().keys()
 
@@ -82,7 +82,7 @@ def tear_a_table(bank: Bank) -> None:
 def test_damage_is_found(tmp_path: Path, spark: Any, damage: Callable[[Bank], None]) -> None:
     bank = founded(tmp_path, spark)
     bank.transfer(bank.advisor(spark), Random(1))
-    check(bank, spark)
+    check(bank, spark, "update")
     damage(bank)
     with pytest.raises((AssertionError, FileNotFoundError)):
-        check(bank, spark)
+        check(bank, spark, "update")

@@ -61,6 +61,15 @@ def turn(bank: Bank, advisor: Advisor, random: Random) -> Round:
     return lambda: _carry_out(lambda: other.apply())
 
 
+def replan(bank: Bank, advisor: Advisor, random: Random) -> Round:
+    """A night, over other pins, with transfers pending."""
+    bank.transfer(advisor, random)
+    bank.pin(bank.switched(random))
+    bank.price()
+    other = bank.advisor(advisor.spark)
+    return lambda: _carry_out(lambda: other.replan(apply=True))
+
+
 def follow(bank: Bank, advisor: Advisor, random: Random) -> Round:
     """Refreshes while another process updates."""
     return lambda: (time.sleep(random.uniform(0, 0.05)), advisor.refresh())  # type: ignore[func-returns-value]
@@ -70,6 +79,7 @@ OPERATIONS: Mapping[str, Callable[[Bank, Advisor, Random], Round]] = {
     "update": update,
     "refresh": refresh,
     "switch": switch,
+    "replan": replan,
     "turn": turn,
     "follow": follow,
 }
