@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from costmodels.axis import CENTRE, Numbers, Vector, constant, vector
@@ -22,7 +23,7 @@ from profiles.coefficients import QUANTITIES, MachineProfile
 from profiles.statistics import Estimate
 from views.catalog import CLOCK
 from views.deltas import DELTA, NEW, OLD, STORED, outputs, split_relation
-from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, Subgoal, reachable
+from views.rules import Aggregate, Bag, Expr, Partitioned, Predicate, Program, Rule, Set, reachable
 from views.stages import Origins, key_origins, riders, stages, used_columns
 from views.states import State
 from views.trees import conjuncts
@@ -31,6 +32,10 @@ BROADCAST_BYTES = 10 * 2**20
 """Spark's own default: a smaller side of a join is sent to every task instead of shuffling both."""
 FEW_ROWS = 10_000
 """A relation with no more rows is read on the driver."""
+MOST_ROWS = 10_000_000
+"""Files with no more rows are searched on the driver for given values of some columns."""
+MOST_FOUND = 50_000
+"""Where no more rows than this are found so."""
 PART_ROWS = 50_000
 """How many rows a file has at most that was written again because some of its rows went."""
 FILE_BYTES = 128 * 2**20
@@ -68,6 +73,11 @@ class Work:
 
     def times(self, number: Vector | float) -> Work:
         return Work({name: amount * number for name, amount in self.quantities.items()})
+
+    def only(self, where: NDArray[np.bool_], *names: str) -> Work:
+        """The same work, with some quantities only where something holds."""
+        changed = {name: np.where(where, self.quantities[name], 0.0) for name in names if name in self.quantities}
+        return Work({**self.quantities, **changed})
 
     def seconds(self, prices: Prices) -> Vector:
         return sum((q * prices[name] for name, q in self.quantities.items()), constant(0.0))
@@ -366,16 +376,25 @@ def taken_apart(program: Program, done: Collection[str] = ()) -> _Query:
     """A program as one statement; what is done already lies on the driver."""
     uses, names = _uses(program), {each.name for each in program.predicates}
 
-    def side(predicate: Predicate, rule: Rule, subgoal: Subgoal) -> _Side:
-        if subgoal.relation in names:
-            return _Side(subgoal.relation, "query")
-        if subgoal.relation in done or subgoal.relation.endswith(DELTA):
-            return _Side(subgoal.relation, "driver")
-        return _Side(subgoal.relation, "files", tuple(key_origins(program, predicate, rule, subgoal, {}).items()))
-
     def sides(predicate: Predicate, rule: Rule) -> tuple[_Side, ...]:
+        """What is found by the values of one relation gives values to find the next by; these stand for the first."""
+        found: dict[str, str] = {}
+        sides: dict[str, _Side] = {}
+        waiting = list(rule.subgoals)
+        while waiting:
+            keys = {s: key_origins(program, predicate, rule, s, found) for s in waiting if s.relation not in names}
+            subgoal = next((s for s in waiting if keys.get(s) or s.relation in names), waiting[0])
+            waiting.remove(subgoal)
+            if subgoal.relation in names:
+                sides[subgoal.alias] = _Side(subgoal.relation, "query")
+            elif subgoal.relation in done or subgoal.relation.endswith(DELTA):
+                sides[subgoal.alias] = _Side(subgoal.relation, "driver")
+            else:
+                sides[subgoal.alias] = _Side(subgoal.relation, "files", tuple(keys[subgoal].items()))
+                for origins in keys[subgoal].values():
+                    found[subgoal.alias] = origins[0][0]
         negated = (_Side(n.relation, "query" if n.relation in {*names, *done} else "files") for n in rule.negations)
-        return (*(side(predicate, rule, subgoal) for subgoal in rule.subgoals), *negated)
+        return (*(sides[s.alias] for s in rule.subgoals), *negated)
 
     parts = ((p, uses[p.name], tuple((rule, sides(p, rule)) for rule in p.rules)) for p in program.predicates)
     return _Query(tuple(parts), used_columns(program))
@@ -435,7 +454,8 @@ class _Pricing:
                 self._rule(rule, sides, query.columns, own)
             self._gathering(predicate, own)
             work.include(own, times)
-        return work
+        from_files = work.quantities.get("rows_read", constant(0.0)) > 0
+        return work.only(from_files, "shuffles", "rows_shuffled")  # rows of the driver are in one piece
 
     def _rule(self, rule: Rule, sides: Sequence[_Side], columns: Mapping[str, set[str]], work: Work) -> None:
         read = [self._side(side, columns, work) for side in sides]
@@ -483,17 +503,25 @@ class _Pricing:
             return rows, rows * _LOCAL_ROW_BYTES
         part = np.minimum(layout.part_with(keys), self.read_part.get(name, constant(1.0)))
         width = layout.row_bytes(columns.get(name, ()))
-        rows = layout.rows * part
-        here = (rows <= FEW_ROWS) if state else np.zeros(1, dtype=bool)
+        rows, nobody = layout.rows * part, np.zeros(1, dtype=bool)
+        whole = self.cards[relation]
+        passing = np.minimum(rows, whole.rows)
+        here = (rows <= FEW_ROWS) if state else nobody
+        matching = [
+            np.minimum(whole.rows * each / np.maximum(whole.values(column), 1.0), passing)
+            for column, each in keys.items()
+        ]
+        found = np.minimum.reduce(matching) if matching else passing
+        searched = (rows <= MOST_ROWS) & (found <= MOST_FOUND) & ~here if state and keys else nobody
         work.add(
             reads=1,
             files_read=layout.files * part,
-            bytes_read=rows * width,
-            driver_rows=np.where(here, rows, 0.0),
-            rows_read=np.where(here, 0.0, rows),
+            bytes_read=np.where(searched, 0.0, rows * width),
+            rows_searched=np.where(searched, rows, 0.0),
+            driver_rows=np.where(searched, found, np.where(here, rows, 0.0)),
+            rows_read=np.where(here | searched, 0.0, rows),
         )
-        passing = np.minimum(rows, self.cards[relation].rows)
-        return passing, passing * width
+        return np.where(searched, found, passing), np.where(searched, found * _LOCAL_ROW_BYTES, passing * width)
 
     def _in_change(self, name: str, keys: Mapping[str, Vector]) -> bool:
         """Whether declared keys say that the change itself holds the rows that are needed."""

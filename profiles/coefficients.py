@@ -42,6 +42,8 @@ class Coefficients:
     rows_shuffled: float
     driver_rows: float
     """Rows that come to the driver, or are looked through there."""
+    rows_searched: float
+    """Rows of files that are searched on the driver for given values."""
     rows_removed: float
     """Rows that are taken out of a stored table: each is looked for by itself."""
     rows_written: float
@@ -70,6 +72,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_joined=8e-8,
         rows_shuffled=3e-7,
         driver_rows=3.7e-7,
+        rows_searched=3e-8,
         rows_removed=1.3e-5,
         rows_written=4e-7,
         files_written=0.0175,
@@ -87,6 +90,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_joined=5e-9,
         rows_shuffled=3e-8,
         driver_rows=5.5e-7,
+        rows_searched=3e-8,
         rows_removed=1e-5,
         rows_written=2e-7,
         files_written=0.0073,
