@@ -6,13 +6,16 @@ STAMP := $(VENV)/.installed
 DATA := examples/retail/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-interop fuzz kill style bench clean
+.PHONY: help demo report test test-full test-interop fuzz kill style bench clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(STAMP) $(DATA) ## generate the retail example and recommend how to keep its views
 	@$(BIN)/advisor recommend examples/retail/workload.yaml
+
+report: $(STAMP) $(DATA) ## the same as a page to look at: examples/retail/report.html
+	@$(BIN)/advisor recommend examples/retail/workload.yaml --html examples/retail/report.html
 
 test: $(STAMP) ## run the tests, once per engine, with one summary
 	@$(BIN)/python tests/run.py

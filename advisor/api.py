@@ -155,10 +155,11 @@ class Advisor:
             model=model,
             statistics=statistics,
             definitions=self.definitions,
-            reads={} if event_log is None else self._observed_reads(event_log),
+            reads={} if event_log is None else self.observed_reads(event_log),
         )
 
-    def _observed_reads(self, event_log: str | Path) -> Mapping[str, QueryHistory]:
+    def observed_reads(self, event_log: str | Path) -> Mapping[str, QueryHistory]:
+        """The reads of stored views in an event log, or a folder of them."""
         from profiles.eventlogs import read_event_logs
 
         return observed_reads(read_event_logs(event_log), self.workload.views, self.workload.warehouse)

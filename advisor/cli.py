@@ -136,7 +136,7 @@ def recommend(
     )
     path = write(proposal, advisor.workload.folder)
     _say(advisor.said, as_json)
-    _write_html(html, advisor, select, exclude)
+    _write_html(html, advisor, select, exclude, event_log=event_log)
     if as_json:
         _print_json(proposal.as_json())
         return
@@ -158,13 +158,17 @@ def _check_html(html: str, model: ModelChoice = ModelChoice.SPARK) -> None:
 
 
 def _write_html(
-    html: str | None, advisor: Any, select: list[str] | None = None, exclude: list[str] | None = None, run: Any = None
+    html: str | None,
+    advisor: Any,
+    select: list[str] | None = None,
+    exclude: list[str] | None = None,
+    **more: Any,
 ) -> None:
     """The report of --html."""
     if html is not None:
         from advisor.reporting import write_report
 
-        write_report(advisor, html, select or (), exclude or (), run=run)
+        write_report(advisor, html, select or (), exclude or (), **more)
 
 
 @app.command()
@@ -530,6 +534,7 @@ def report(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The HTML page to write.")
     ] = "report.html",
+    event_log: EventLog = None,
     as_json: Json = False,
     select: Select = None,
     exclude: Exclude = None,
@@ -539,7 +544,7 @@ def report(
     from advisor.reporting import write_report
 
     advisor = Advisor(workload)
-    path = write_report(advisor, output, select or (), exclude or ())
+    path = write_report(advisor, output, select or (), exclude or (), event_log=event_log)
     if as_json:
         _print_json({"file": str(path)})
     else:
@@ -688,7 +693,7 @@ def run(
             progress=progress,
         )
     _say(advisor.said, as_json)
-    _write_html(html, advisor, select, exclude, found)
+    _write_html(html, advisor, select, exclude, run=found)
     if as_json:
         _print_json(found.as_json())
     else:

@@ -86,10 +86,11 @@ def offers_as_kept(
     machine: MachineProfile,
     choice: Mapping[str, str],
     numbers: Numbers = vector,
+    reads: Mapping[str, QueryHistory] | None = None,
 ) -> dict[str, Offers]:
     """What each way to keep each of some views costs, while the others of them are kept as chosen."""
     readers = {view: [r for r in above if r in choice] for view, above in readers_of(definitions).items()}
-    made = _Spark(workload, statistics, definitions, machine, numbers)
+    made = _Spark(workload, statistics, definitions, machine, numbers, reads=reads or {})
     made.readers = readers
     return offers_given([view for view in definitions if view in choice], readers, made.price, choice)
 

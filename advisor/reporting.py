@@ -56,10 +56,11 @@ def write_report(
     exclude: Iterable[str] = (),
     *,
     run: Run | None = None,
+    event_log: str | Path | None = None,
 ) -> Path:
     """Save the report of a workload as an HTML file, with what a replay has measured where there is one."""
     path = html_path(target)
-    path.write_text(render(report(advisor, select, exclude, run=run)), encoding="utf-8")
+    path.write_text(render(report(advisor, select, exclude, run=run, event_log=event_log)), encoding="utf-8")
     return path
 
 
@@ -72,7 +73,12 @@ def html_path(target: str) -> Path:
 
 
 def report(
-    advisor: Advisor, select: Iterable[str] = (), exclude: Iterable[str] = (), *, run: Run | None = None
+    advisor: Advisor,
+    select: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    *,
+    run: Run | None = None,
+    event_log: str | Path | None = None,
 ) -> results.Report:
     """What the page shows of the selected views; by the rates of the last night, where there was one."""
     shown = advisor.selected(select, exclude)
@@ -81,8 +87,9 @@ def report(
     workload, statistics = advisor.workload, advisor.profile(sample_rows=0)
     if nights:
         workload, statistics = at_rates(workload, statistics, nights[-1])
-    proposal = recommend(workload, statistics=statistics, definitions=advisor.definitions)
-    variation = Variation(workload, statistics, advisor.definitions, proposal)
+    reads = {} if event_log is None else advisor.observed_reads(event_log)
+    proposal = recommend(workload, statistics=statistics, definitions=advisor.definitions, reads=reads)
+    variation = Variation(workload, statistics, advisor.definitions, proposal, reads)
     views = tuple(_view(variation, proposal.views[name]) for name in shown)
     reached = {name for view in views for name in view.reads} | {n for v in shown for n in _base(advisor, v)}
     notes = list(_notes(advisor, proposal, nights))

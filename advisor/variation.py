@@ -20,6 +20,7 @@ from advisor.proposal import Proposal, ViewProposal
 from advisor.recommend import connected, offers_as_kept, readers_of
 from advisor.spark_model import SparkModel
 from costmodels.axis import CENTRE, DRAWN, DRAWS, SIZE, Numbers, Vector, constant, full
+from profiles.queries import QueryHistory
 from profiles.statistics import Estimate, TableStatistics
 from profiles.workload import Workload
 from views.definition import Definition
@@ -64,6 +65,8 @@ class Variation:
     statistics: Mapping[str, TableStatistics]
     definitions: Mapping[str, Definition]
     proposal: Proposal
+    reads: Mapping[str, QueryHistory] = field(default_factory=dict)
+    """Those that the proposal was made with."""
 
     def ends(self, view: str) -> list[Ends]:
         """Every number that enters the price of a view, with what its ends make of it."""
@@ -165,7 +168,7 @@ class Variation:
         assert self.proposal.machine is not None
         choice = {each: self.proposal.views[each].candidate for each in self._group(chosen.view)}
         made: Offers = offers_as_kept(
-            self.workload, self.statistics, definitions, self.proposal.machine, choice, numbers
+            self.workload, self.statistics, definitions, self.proposal.machine, choice, numbers, self.reads
         )[chosen.view]
         found = {}
         for name in chosen.permitted:

@@ -59,10 +59,9 @@ def of_components(view: View) -> str:
     if not parts:
         return f"{_upper(chosen.label)} costs nothing"
     most = max(parts, key=lambda name: parts[name])
-    share = percent(parts[most] / sum(parts.values()))
+    text = f"{percent(parts[most] / sum(parts.values()))} of the cost is {most}"
     rival = view.rival
-    against = f", {rival.label} {factor(rival.seconds, chosen.seconds)}" if rival is not None else ""
-    return f"{share} of the cost of {chosen.label} is {most}{against}"
+    return text if rival is None else f"{text}; next best: {rival.label}, {factor(rival.seconds, chosen.seconds)}"
 
 
 def winners(costs: Mapping[str, Sequence[float]]) -> list[str]:

@@ -31,13 +31,13 @@ def track_page(report: Report) -> Html:
     found = predictions(report)
     drawn = {chart.name: figure(chart) for chart in track_charts(report)}
     content: list[Content] = [tag("p", NO_RUN, class_="missing")]
-    title = "Predictions are not checked against measurements yet"
+    title, lead = "Predictions are not checked against measurements yet", ""
     if found:
         errors = [each.error for each in found]
         good = percent(sum(error <= 2 for error in errors) / len(errors))
         title = f"Half of {many(len(found), 'prediction')} were within a factor of {median(errors):.2f}"
+        lead = f"{good} were within a factor of 2; the worst was off by {max(errors):.1f}."
         content = [
-            tag("p", f"{good} were within a factor of 2; the worst was off by {max(errors):.1f}.", class_="lead"),
             tag("div", drawn["predicted"], drawn["errors"], class_="pair"),
             section(_worst(found), title="The worst misses by name"),
         ]
@@ -48,6 +48,7 @@ def track_page(report: Report) -> Html:
     return tag(
         "section",
         tag("h2", title),
+        tag("p", lead, class_="lead") if lead else None,
         section(_compared(report.comparison), title=_finding(report.comparison)) if report.comparison else None,
         content,
         section(tag("ul", [tag("li", each) for each in mistakes]), title="Mistakes of the plan") if mistakes else None,

@@ -132,7 +132,7 @@ def _errors(found: list[Prediction]) -> Chart:
 
 def _days(days: list[str]) -> dict[str, Any]:
     """An axis of dates; few of them are named one by one, because plotly would name hours between them."""
-    return {"tickvals": days, "tickformat": "%d %b %Y"} if len(days) <= 4 else {"tickformat": "%d %b %Y", "nticks": 6}
+    return {"tickvals": days, "tickformat": "%d %b"} if len(days) <= 4 else {"tickformat": "%d %b", "nticks": 5}
 
 
 def _coefficients(report: Report) -> Chart:
@@ -243,7 +243,7 @@ def _staleness(stale: list[Measured]) -> Chart:
         "How old the newest change was that a read did not see.",
         points,
         {
-            "xaxis": {"type": "date", "tickformat": "%d %b %Y", "nticks": 5},
+            "xaxis": {"type": "date", "tickformat": "%d %b", "nticks": 5},
             "yaxis": seconds_axis(max(values[most], 1.0), "behind"),
             "hovermode": "closest",
         },

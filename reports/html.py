@@ -17,7 +17,9 @@ class Html(str):
 
 Content = str | int | float | Html | None | Iterable["Content"]
 
-_UNIT = re.compile(r"(?<=[\d×]) (?=(?:ms|s|m|h|d|%|kB|MB|GB|EUR|USD)(?![\w]))|(?<= =) (?=\d)")
+_UNIT = re.compile(
+    r"(?<=[\d×]) (?=(?:ms|s|m|h|d|%|kB|MB|GB|EUR|USD)(?![\w]))|(?<=\d [dhm]) (?=\d+ [hms]\b)|(?<= =) (?=\d)"
+)
 """Where a line must not end: between a number and its unit."""
 _EMPTY = frozenset({"br", "col", "hr", "img", "input", "meta"})
 

@@ -100,7 +100,7 @@ def _row(view: View, most: float, page: str) -> Iterator[Cell | str]:
     yield Cell(tag("a", view.name, href=f"#{page}"), view.name)
     move: Content = chip(proposed.way, proposed.label)
     if view.changed:
-        move = [chip(now.way, now.label), tag("span", " → ", class_="arrow"), move]
+        move = [chip(now.way, now.label), tag("span", "→ ", move, class_="to")]
     yield Cell(move, f"{now.label} → {proposed.label}")
     cost = f"{duration(now.seconds)} → {duration(proposed.seconds)}" if view.changed else duration(proposed.seconds)
     bars = [bar(now.seconds, most, now.way), bar(proposed.seconds, most, proposed.way)]
