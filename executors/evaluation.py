@@ -11,6 +11,7 @@ import datetime as dt
 import shutil
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,7 +134,9 @@ class Evaluation:
         if bound is None:
             return None
         runner = self.runner
-        query: exp.Query = query_of(_reading(bound, {name: self.named(name) for name in bound.relations}))
+        with ThreadPoolExecutor() as pool:
+            places = dict(zip(bound.relations, pool.map(self.named, bound.relations), strict=True))
+        query: exp.Query = query_of(_reading(bound, places))
         if all(map(self.is_here, bound.relations)):
             query = unions_in_one_piece(query)
         frame = runner.sql(query, self.view)
