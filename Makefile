@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DATA := examples/retail/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo report test test-full test-interop fuzz kill style bench clean
+.PHONY: help demo report test test-full test-interop fuzz kill style bench regret clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,10 @@ bench: $(STAMP) ## time commits, file pruning, and refresh against recompute at 
 	$(BIN)/python benchmarks/commit.py
 	$(BIN)/python benchmarks/pruning.py
 	PYTHONPATH=. $(BIN)/python benchmarks/refresh.py
+
+regret: $(STAMP) ## measure the recommended way against the best one (40 minutes on a quiet machine), write docs/regret.md
+	PYTHONPATH=. $(BIN)/python benchmarks/regret.py
+	PYTHONPATH=. $(BIN)/python benchmarks/regret.py --report
 
 clean: ## remove the environment, the example data and what tests leave behind
 	rm -rf $(VENV) $(DATA) target test-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
