@@ -36,7 +36,7 @@ _COMPONENT = {
     "files_read": 1, "bytes_read": 1, "rows_read": 1,
     "rows_joined": 2, "shuffles": 2, "rows_shuffled": 2,
     "driver_rows": 3, "rows_searched": 3, "rows_removed": 3,
-    "rows_written": 4, "files_written": 4, "commits": 4,
+    "rows_written": 4, "files_written": 4, "merges": 4, "commits": 4,
 }  # fmt: skip
 """By quantity, the place in `results.COMPONENTS` of what it is a part of."""
 _ALWAYS = (".rows", ".updates", ".update rows", ".queries", ".fraction")

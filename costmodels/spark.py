@@ -307,6 +307,7 @@ def merged(layout: Layout, changed: Vector, goes: Vector, keys: Sequence[str]) -
         rows_removed=goes,
         rows_written=changed + rewritten * layout.rows,
         files_written=np.minimum(changed, 1.0) + np.maximum(rewritten * layout.rows / PART_ROWS, likely),
+        merges=np.minimum(changed, 1.0),
         commits=1,
     )
     return work

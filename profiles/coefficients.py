@@ -34,6 +34,8 @@ class Coefficients:
     reads: float
     """One more relation in a query: it is named, analysed and opened."""
     jobs: float
+    merges: float
+    """Applying a change to a stored table, beyond its rows and its commit: its files are looked through."""
     shuffles: float
     files_read: float
     bytes_read: float
@@ -65,6 +67,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         statements=0.015,
         reads=0.021,
         jobs=0.05,
+        merges=0.006,
         shuffles=0.045,
         files_read=0.004,
         bytes_read=1.8e-9,
@@ -76,13 +79,14 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_removed=1.3e-5,
         rows_written=4e-7,
         files_written=0.0175,
-        commits=0.0145,
+        commits=0.012,
     ),
     "sail": Coefficients(
         sessions=0.8,
         statements=0.0045,
         reads=0.0042,
         jobs=0.0023,
+        merges=0.01,
         shuffles=0.0021,
         files_read=0.0006,
         bytes_read=1.3e-9,
@@ -94,7 +98,7 @@ SHIPPED: Mapping[str, Coefficients] = {
         rows_removed=1e-5,
         rows_written=2e-7,
         files_written=0.0073,
-        commits=0.01,
+        commits=0.008,
     ),
 }
 """Of a machine with two cores: fitted to runs of the microbenchmark there, and rounded by hand."""

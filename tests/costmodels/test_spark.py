@@ -357,6 +357,7 @@ def test_rows_that_only_come_are_written_without_reading_a_file() -> None:
         "driver_rows": 500,
         "rows_written": 500,
         "files_written": 1,
+        "merges": 1,
         "commits": 1,
     }
 
