@@ -302,7 +302,7 @@ class Evaluation:
         if not (self.has_key(name, known) or any(self.parent_moved(name, c, v) for c, v in known.items())):
             return None
         if self.consumed[name] == self.target[name]:
-            return pa.table({COUNT: pa.nulls(0, pa.int64())})
+            return arrow_schema(self.sources[name].log.snapshot(self.target[name])).empty_table()
         rows = self.local.get(name + "@delta")
         if rows is None or is_frame(rows):
             return None
