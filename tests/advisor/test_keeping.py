@@ -21,7 +21,7 @@ from profiles.coefficients import FILE, SHIPPED, MachineProfile, machine_profile
 from tests.executors.recomputation import on_duckdb
 from views.errors import ExecutionError
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.engine("sail")
 
 ROWS, CUSTOMERS = 60_000, 300
 VIEWS = {

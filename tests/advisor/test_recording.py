@@ -14,7 +14,7 @@ from profiles.samples import FILE
 from tests.advisor.test_api import assert_right, shop
 
 __all__ = ["shop"]
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.engine("sail")
 
 MORE = pa.table({"k": [5, 6], "c": [9, 8], "price": [0.5, 0.25]})
 

@@ -93,7 +93,7 @@ def made(shop: Path, spark: Any, names: tuple[str, ...], seed: int = 1) -> tuple
     return runner, Transactions(runner.tables, advisor.statistics, names, seed)
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_rows_that_refer_to_each_other_come_and_go_together(shop: Path, spark: Any) -> None:
     runner, transactions = made(shop, spark, ("orders", "lines"))
     for _ in range(30):
@@ -111,7 +111,7 @@ def test_rows_that_refer_to_each_other_come_and_go_together(shop: Path, spark: A
     assert len(orders["k"]) == pytest.approx(200 + 30 * 1.5, abs=12)
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_what_others_refer_to_is_not_deleted(shop: Path, spark: Any) -> None:
     runner, transactions = made(shop, spark, ("parts",))
     for _ in range(15):
@@ -122,7 +122,7 @@ def test_what_others_refer_to_is_not_deleted(shop: Path, spark: Any) -> None:
     assert set(range(40)) - set(parts["part"].to_pylist()) <= set(range(30, 40))
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_the_same_seed_makes_the_same_transactions(shop: Path, spark: Any) -> None:
     def some(seed: int) -> Iterator[object]:
         _, transactions = made(shop, spark, ("orders", "lines"), seed)
@@ -135,7 +135,7 @@ def test_the_same_seed_makes_the_same_transactions(shop: Path, spark: Any) -> No
 # Runs
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_a_run_follows_the_plan_and_touches_nothing(shop: Path, spark: Any) -> None:
     advisor = Advisor(shop / "workload.yaml", spark)
     advisor.apply()
@@ -162,7 +162,7 @@ def test_a_run_follows_the_plan_and_touches_nothing(shop: Path, spark: Any) -> N
     assert all(m.predicted_seconds and m.predicted_seconds > 0 for m in rows if m.kind != "statistics")
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_a_comparison_measures_every_permitted_way(shop: Path, spark: Any) -> None:
     found = Advisor(shop / "workload.yaml", spark).run(scale=0.1, compare=True)
     ways = {name: set(view.measured) for name, view in found.views.items()}
@@ -185,7 +185,7 @@ def test_a_comparison_measures_every_permitted_way(shop: Path, spark: Any) -> No
         assert {(name, *way.split("/")) for way in stored} <= refreshed
 
 
-@pytest.mark.engine
+@pytest.mark.engine("sail")
 def test_the_command_prints_the_json_that_scripts_rely_on(shop: Path, spark: Any) -> None:
     code, out, err = command("run", shop / "workload.yaml", "--days", "0.5", "--scale", "0.1", "--compare", "--json",
                              "--select", "cheap", "--seed", "7")  # fmt: skip

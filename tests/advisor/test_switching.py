@@ -20,7 +20,7 @@ from executors.testing import assert_same_rows, stored_rows
 from tests.executors.recomputation import on_duckdb
 from views.errors import ConflictError, ExecutionError, WorkloadError
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.engine("sail")
 
 ORDERS = pa.table({"k": [1, 2, 3, 4], "c": [7, 7, 8, None], "price": [15, 25, 40, 80]})
 VIEWS = {

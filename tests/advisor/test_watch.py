@@ -21,7 +21,7 @@ from executors.runner import Refresh, Runner
 from executors.testing import assert_same_rows, stored_rows
 from tests.executors.recomputation import on_duckdb
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.engine("sail")
 
 VIEWS = {
     "total": "SELECT c, SUM(price) AS total FROM orders GROUP BY c",
