@@ -17,11 +17,11 @@ def chip(way: str, text: str) -> Html:
     return tag("span", tag("i", style=f"background:{style(way).colour}", aria_hidden="true"), text, class_="chip")
 
 
-def figure(chart: Chart) -> Html:
+def figure(chart: Chart, subject: str = "") -> Html:
     """Where a chart is drawn when its page is opened; its data is there in any case."""
     return tag(
         "figure",
-        tag("figcaption", tag("h3", chart.title)),
+        tag("figcaption", tag("h3", chart.title), tag("p", subject, class_="note") if subject else None),
         tag("p", [tag("span", _sign(entry), entry.name) for entry in chart.legend], class_="legend")
         if chart.legend
         else None,

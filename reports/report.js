@@ -44,14 +44,15 @@
 
   function show() {
     const wanted = decodeURIComponent(location.hash.slice(1));
-    const page = pages.find((each) => each.id === wanted) || pages[0];
-    if (wanted && page.id !== wanted) return; // a place inside a page
+    const place = wanted && document.getElementById(wanted);
+    const page = (place && place.closest(".page")) || pages[0];
     for (const each of pages) each.classList.toggle("shown", each === page);
     for (const link of all("nav a")) {
-      if (link.hash === "#" + page.id) link.setAttribute("aria-current", "page");
+      if (link.hash === "#" + (wanted || page.id)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    scrollTo(0, 0);
+    if (place && place !== page) place.scrollIntoView();
+    else scrollTo(0, 0);
     if (!started.has(page)) {
       started.add(page);
       fill(page);

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import main
-from advisor.whatif import map_rows, table_rows
+from advisor.whatif import figure_csv, map_rows, table_rows
 from costmodels.figures import FIGURES, Lines, Regions, figure
 from costmodels.hanson import Parameters, costs
 
@@ -164,7 +164,7 @@ def test_a_picture_is_written_where_o_says_and_the_finding_is_printed(
     assert out == f"Figure 3: {figure(3).title}\npicture written to {path}\n"
     html = path.read_text(encoding="utf-8")
     assert html.startswith("<!DOCTYPE html>")
-    assert html.count("<section") == 1
+    assert html.count("<figure") == 1
 
 
 def test_all_pictures_are_written_to_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,7 @@ def test_all_pictures_are_written_to_one_page(tmp_path: Path, capsys: pytest.Cap
     _, out, _ = ask(capsys, "--figures", "-o", path)
     assert out.splitlines()[-1] == f"9 pictures written to {path}"
     assert len(out.splitlines()) == 10
-    assert path.read_text(encoding="utf-8").count("<section") == 9
+    assert path.read_text(encoding="utf-8").count("<figure") == 9
 
 
 def test_a_picture_can_be_written_beside_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,3 +233,23 @@ def test_plotly_is_loaded_only_for_a_picture(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, encoding="utf-8")
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_csv_holds_every_row_to_twelve_digits(number: int) -> None:
+    found = figure(number)
+    header, *rows = csv.reader(io.StringIO(figure_csv(found)))
+    assert tuple(header) == found.columns
+    for row, expected in zip(rows, found.rows(), strict=True):
+        for text, cell in zip(row, expected, strict=True):
+            assert text == cell if isinstance(cell, str) else float(text) == pytest.approx(cell, rel=1e-11)
+
+
+def test_the_data_is_written_without_loading_plotly() -> None:
+    script = (
+        "import sys; from costmodels.figures import figure; from advisor.whatif import figure_csv\n"
+        "assert figure_csv(figure(9)).startswith('l,clustered,immediate,deferred')\n"
+        "print('plotly' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from costmodels.figures import FIGURES, figure
+from reports import figures
 from reports.page import SECTIONS, render
 from tests.browser.conftest import Browser
 from tests.reports import samples
@@ -241,3 +243,20 @@ def cpu_seconds(browser: Browser) -> float:
     """What the page has taken of a processor since it was opened."""
     found = browser.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
     return float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_figures_of_the_paper_are_drawn_on_a_page_of_their_own(
+    browser: Browser, folder: Path, width: int, dark: bool
+) -> None:
+    browser.open(saved(folder / "figures.html", figures.page([figure(number) for number in FIGURES])), width, dark=dark)
+    assert shown_charts(browser) == [f"figure-{number}" for number in FIGURES]
+    assert empty_charts(browser) == []
+    assert browser.overflow() == 0
+    browser.screenshot(f"figures-{width}-{'dark' if dark else 'light'}")
+    browser.find("a[href='#figure-9']").click()
+    top = "return document.getElementById('figure-9').getBoundingClientRect().top"
+    assert 0 <= browser.js(top) < 450
+    assert browser.complaints() == []
+    assert browser.requests() == []
