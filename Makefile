@@ -21,7 +21,7 @@ test: $(STAMP) ## run the tests, once per engine, with one summary
 	@$(BIN)/python tests/run.py
 
 test-full: $(STAMP) ## the same with every view of the corpus on every engine, and more seeds
-	@ADVISOR_TEST_FULL=1 $(BIN)/python tests/run.py unit sail spark connect cluster interop
+	@ADVISOR_TEST_FULL=1 $(BIN)/python tests/run.py unit sail spark connect cluster browser interop
 
 test-interop: $(STAMP) ## run the tests against Spark's own Delta connector (fetched with Maven)
 	@$(BIN)/python tests/run.py interop
