@@ -34,7 +34,7 @@ def measurements(warehouse: Path) -> Iterator[results.Measured]:
                 kind=each.kind,
                 subject=each.subject,
                 way=way(each.candidate) if each.candidate is not None else "",
-                ran=(each.ran or each.command).replace("_", " "),
+                ran=(each.ran or "").replace("_", " "),
                 seconds=each.seconds,
                 predicted=each.predicted_seconds,
                 stale_seconds=each.stale_seconds,
