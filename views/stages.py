@@ -8,7 +8,7 @@ stage at a time ride along in its query as further columns; a program whose outp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -96,7 +96,7 @@ def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, se
     """The program without rules that need a row of what is known to be empty, and all that is empty then.
 
     An aggregate of everything has a row of nothing too: one that is left without rules keeps its own, and what these
-    read.
+    read. So does a predicate of which a column would be left with NULLs alone, which have no type.
     """
     none = set(empty)
     kept: dict[str, Predicate] = {}
@@ -109,7 +109,7 @@ def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, se
         total = isinstance(predicate.form, Aggregate) and not predicate.form.groups
         if predicate.given in none or (not rules and not total):
             none.add(predicate.name)
-        elif rules:
+        elif rules and _typed(rules) == _typed(predicate.rules):
             kept[predicate.name] = replace(predicate, rules=rules)
         else:
             kept[predicate.name] = predicate
@@ -120,6 +120,14 @@ def without_empty(program: Program, empty: Collection[str]) -> tuple[Program, se
             kept[name] = known[name]
             whole += known[name].relations
     return replace(program, predicates=tuple(kept[name] for name in known if name in kept)), none
+
+
+def _typed(rules: Sequence[Rule]) -> list[bool]:
+    """Whether the columns of some rules have more than NULLs, one by one."""
+    return [
+        not all(isinstance(value, exp.Null) for value in values)
+        for values in zip(*(r.head for r in rules), strict=True)
+    ]
 
 
 def most_reads(program: Program, outputs: Collection[str]) -> int:

@@ -329,7 +329,10 @@ def test_it_writes_nothing_and_loads_no_engine(tmp_path: Path) -> None:
         (["{folder}/none", "--from-logs"], "{folder}/none: no such folder; "),
         (["--from-logs", "--event-log", "{folder}/none"], "{folder}/none: no such file or folder; "),
         (["--from-logs", "--event-log", "{folder}"], "{folder}/workload.yaml:1: is not a line of a Spark event log; "),
-        (["--from-logs", "{folder}", "--all"], "--all, --select and --exclude are about the views of a workload; "),
+        (
+            ["--from-logs", "{folder}", "--all"],
+            "--all, --html, --select and --exclude are about the views of a workload; ",
+        ),
         (["{file}", "--event-log", "{folder}", "--model", "hanson"], "--event-log is not read by the page model of "),
     ],
 )
