@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -67,7 +68,7 @@ ON_ENGINES = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/*/test_*.py")) if "mark.engine" in path.read_text()
 )
 """The files with tests that want an engine: to collect the others costs half a minute per part."""
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 """Parts that run at once: much of an engine's test is waiting. The longest ones start first."""
 PARTS = (
     Part("spark", "spark", ON_ENGINES, ("-m", "engine"), (JAVA,)),
@@ -89,6 +90,8 @@ class Outcome:
     failed: int = 0
     expected_failures: int = 0
     skipped: list[str] = field(default_factory=list)
+    files: Counter[str] = field(default_factory=Counter)
+    """Seconds by test file."""
     seconds: float = 0.0
     wrong: str | None = None
 
@@ -155,6 +158,7 @@ def run(part: Part, extra: list[str], alone: bool) -> Outcome:
 def read_report(part: Part, report: Path) -> Outcome:
     outcome = Outcome(part)
     for case in ElementTree.parse(report).iter("testcase"):
+        outcome.files[case.get("classname", "")] += float(case.get("time", 0))
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             outcome.failed += 1
@@ -200,6 +204,10 @@ def summarise(
         counts += [f"{outcome.expected_failures} expected failures"] if outcome.expected_failures else []
         wrong = f"  FAILED: {outcome.wrong}" if outcome.wrong else ""
         print(f"{outcome.part.name:8} {outcome.seconds:6.0f} s  {', '.join(counts)}{wrong}")
+        slowest = ", ".join(
+            f"{name.removeprefix('tests.')} {took:.0f} s" for name, took in outcome.files.most_common(5)
+        )
+        print(f"{'':19} of which {slowest}")
     for part, lacking in left_out:
         how = "; ".join(f"needs {need.name}: {need.how}" for need in lacking)
         print(f"{part.name:8} LEFT OUT  {how}")

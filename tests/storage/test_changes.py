@@ -102,6 +102,7 @@ def numbered(first: int, last: int) -> pa.Table:
     )
 
 
+@pytest.mark.engine("spark", "sail")
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
 @pytest.mark.parametrize("partition_by", [[], ["n", "d", "s"]], ids=["whole", "partitioned"])
 def test_operations_of_others_are_exact_for_every_pair_of_versions(
@@ -342,6 +343,7 @@ def test_versions_that_do_not_exist_are_refused(spark: Any, tmp_path: Path) -> N
             changes(spark, DeltaLog(tmp_path), after, upto)
 
 
+@pytest.mark.engine("spark", "sail")
 def test_a_random_history_is_exact_for_every_pair_of_versions(spark: Any, tmp_path: Path) -> None:
     rng = random.Random(20)
     path = tmp_path
