@@ -164,7 +164,8 @@ class _Derivation:
             case Partitioned(keys=of):
                 keys = of
         before, after = self.touched(predicate, keys)
-        rules = [_signed(relation, predicate.columns, sign) for relation, sign in ((after, 1), (before, -1))]
+        both = ((before, -1), (after, 1))  # some engines take the types of what comes first, and stored rows have some
+        rules = [_signed(relation, predicate.columns, sign) for relation, sign in both]
         if predicate.name == self.program.view:  # what is applied to a table is netted there
             self.make(name, columns, rules)
             return

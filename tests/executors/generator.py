@@ -24,6 +24,8 @@ from views.render import query_of
 Row = tuple[Any, ...]
 VIEWS = (8, 12)
 """How many views share tables and transactions: these cost as much as a view."""
+TRANSACTIONS = (3, 5)
+"""How many transactions follow each other."""
 BELOW = 5
 """A view reads tables and so many of the views before it: with more of them it would hardly read a table."""
 REFERENCE = "b"
@@ -44,12 +46,12 @@ class RandomCase(Case):
         return {view: replace(d, query=query_of(d.program)) if d.program else d for view, d in found.items()}
 
 
-def random_case(seed: int, views: tuple[int, int] = VIEWS) -> RandomCase:
-    """Views, some on top of others, over two to four tables, and three to five transactions."""
-    return draw_case(random.Random(seed), views)
+def random_case(seed: int, views: tuple[int, int] = VIEWS, moves: tuple[int, int] = TRANSACTIONS) -> RandomCase:
+    """Views, some on top of others, over two to four tables, and some transactions."""
+    return draw_case(random.Random(seed), views, moves)
 
 
-def draw_case(pick: random.Random, views: tuple[int, int] = VIEWS, moves: tuple[int, int] = (3, 5)) -> RandomCase:
+def draw_case(pick: random.Random, views: tuple[int, int] = VIEWS, moves: tuple[int, int] = TRANSACTIONS) -> RandomCase:
     """A case whose every choice comes from `pick`, the simplest first: hypothesis can shrink it."""
     tables: dict[str, Table] = {}
     for name in ("r", "s", "t", "u")[: pick.randint(2, 4)]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from tests.views.bags import duck_sql, fill, on_duck
+from tests.views.bags import duck_sql, fill, of_process, on_duck
 
 
 def on_duckdb(views: Mapping[str, str], tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -31,16 +30,10 @@ def answer(query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
 @contextmanager
 def _filled(tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB with these tables as long as this lasts."""
-    connection = _process_connection()
+    connection = of_process().cursor()
     connection.begin()
     try:
         fill(connection, tables)
         yield connection
     finally:
         connection.rollback()
-
-
-@cache
-def _process_connection() -> duckdb.DuckDBPyConnection:
-    """A connection that nothing stays in: to open one costs more than a case."""
-    return duckdb.connect(config={"threads": 1})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
@@ -19,6 +20,7 @@ from views.catalog import CLOCK, NOW, TODAY
 MOMENT = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 """Now; the views of the corpus give the same rows on every day of this century."""
 Bag = Counter[tuple[Any, ...]]
+_NUMBERS = itertools.count()
 
 
 def clock() -> pa.Table:
@@ -48,10 +50,19 @@ def _value(value: Any, digits: int | None) -> Any:
 
 
 def duck(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with these tables."""
-    connection = duckdb.connect(config={"threads": 1})
+    """A DuckDB connection with these tables, in a database of its own."""
+    connection = of_process().cursor()
+    name = f"database_{next(_NUMBERS)}"
+    connection.execute(f"ATTACH ':memory:' AS {name}")
+    connection.execute(f"USE {name}")
     fill(connection, tables)
     return connection
+
+
+@cache
+def of_process() -> duckdb.DuckDBPyConnection:
+    """Whose databases are in one process: to start DuckDB costs more than most queries here."""
+    return duckdb.connect(config={"threads": 1})
 
 
 def fill(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
