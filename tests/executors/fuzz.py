@@ -137,7 +137,6 @@ def kept_cases() -> dict[str, RandomCase]:
 def _session(engine: str) -> Any:
     session: Any = open_session(engine, app_name="fuzz")
     if engine == "sail":
-        session.client.disable_reattachable_execute()  # a fifth of the time, for connections that never break
         session.client.get_config_dict = cache(session.client.get_config_dict)  # asked for with each frame made here
     return session
 
