@@ -68,6 +68,8 @@ ON_ENGINES = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/*/test_*.py")) if "mark.engine" in path.read_text()
 )
 """The files with tests that want an engine: to collect the others costs half a minute per part."""
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""To a JVM that ends after some minutes: compiling code well would take longer than running it."""
 SIDE_BY_SIDE = 3
 """Parts that run at once: much of an engine's test is waiting. The longest ones start first."""
 PARTS = (
@@ -133,7 +135,7 @@ def run(part: Part, extra: list[str], alone: bool) -> Outcome:
         paths = () if any(Path(argument.split("::")[0]).exists() for argument in extra) else part.paths
         command = [sys.executable, "-m", "pytest", "-q", "--durations=12", f"--junitxml={report}"]
         command += [*part.options, *extra, *paths]
-        environment = {**os.environ, "ADVISOR_TEST_ENGINE": part.engine}
+        environment = {"JDK_JAVA_OPTIONS": SHORT_LIVED, **os.environ, "ADVISOR_TEST_ENGINE": part.engine}
         try:
             shown = None if alone else output
             code = subprocess.run(
