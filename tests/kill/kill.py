@@ -70,7 +70,8 @@ class Worker:
             self.heard.append(line.strip())
             if line.startswith(word):
                 return line.strip()
-        raise AssertionError(f"{self.operation} said no {word!r} within {PATIENCE_SECONDS:.0f} s: {self.heard[-3:]}")
+        said = f"{self.operation} said no {word!r} within {PATIENCE_SECONDS:.0f} s: {self.heard[-3:]}"
+        raise AssertionError(f"{said}\n{self.stack()}")
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -79,7 +80,17 @@ class Worker:
     def stop(self) -> None:
         """Let it finish its round."""
         self.process.terminate()
-        self.process.communicate(timeout=PATIENCE_SECONDS)
+        try:
+            self.process.communicate(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.operation} did not stop: {self.heard[-3:]}\n{self.stack()}") from None
+
+    def stack(self) -> str:
+        """Where it hangs."""
+        self.process.send_signal(signal.SIGUSR1)
+        time.sleep(2)
+        self.log.seek(0)
+        return self.log.read()[-6000:]
 
     def check(self, *, killed: bool) -> None:
         """It ended as it was to end, and not by an error of its own."""

@@ -8,6 +8,7 @@ of the files that the first one opened, linked, renamed and removed.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -113,6 +114,7 @@ class Death:
 
 
 def main(folder: str, engine: str, operation: str, seed: str, fraction: str | None = None) -> None:
+    faulthandler.register(signal.SIGUSR1)
     bank, random, death = Bank(Path(folder), engine), Random(seed), Death(folder)
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
