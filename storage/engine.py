@@ -47,6 +47,9 @@ _log = logging.getLogger("advisor.engine")
 GET_JAVA = "install Java 17 or newer: apt-get install openjdk-17-jre-headless"
 GET_SAIL = "pip install spark-view-advisor[sail]"
 CONNECT_SECONDS = 10
+SAIL_IDLE_SECONDS = 10 * 365 * 86_400
+"""How long a session of Sail lives when nothing is asked of it: a process that waits for changes needs it later. Sail's
+own default is five minutes."""
 
 # Answers depend on these: an engine that refuses one is not used.
 MEANING = {
@@ -375,6 +378,7 @@ def _environment(**variables: str | None) -> Iterator[None]:
 
 def _open_sail(engine: Engine, app_name: str) -> _Opened:
     os.environ.setdefault("RUST_LOG", "error")  # read once, when the server first starts
+    os.environ.setdefault("SAIL_SPARK__SESSION_TIMEOUT_SECS", str(SAIL_IDLE_SECONDS))
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer()

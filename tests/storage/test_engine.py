@@ -21,6 +21,7 @@ from views.errors import ExecutionError, WorkloadError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SAIL_IDLE = "SAIL_SPARK__SESSION_TIMEOUT_SECS"
 TESTED = os.environ.get("ADVISOR_TEST_ENGINE", "none")
 
 
@@ -212,6 +213,30 @@ assert "pyspark" not in sys.modules and "pysail" not in sys.modules
 """
     said, _ = in_a_new_process(script)
     assert said.startswith(("Spark 4.", "Sail 0."))
+
+
+@pytest.mark.engine("sail")
+@pytest.mark.parametrize(("given", "answer"), [({}, "1 row"), ({SAIL_IDLE: "1"}, "is not running")])
+def test_a_session_of_sail_outlives_a_silence(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], answer: str
+) -> None:
+    """Sail ends a session of which nothing was asked for five minutes, unless it is told otherwise."""
+    monkeypatch.delenv(SAIL_IDLE, raising=False)
+    script = f"""
+import os, time
+from pyspark.errors import PySparkException
+from storage.engine import open_session
+
+spark = open_session("sail")
+time.sleep(5)
+try:
+    print(spark.sql("SELECT 1").toArrow().num_rows, "row")
+except PySparkException as error:
+    print(error)
+assert int(os.environ["{SAIL_IDLE}"]) == {given.get(SAIL_IDLE, engine.SAIL_IDLE_SECONDS)}
+"""
+    said, _ = in_a_new_process(script, **given)
+    assert answer in said
 
 
 @pytest.mark.engine
